@@ -1,0 +1,1 @@
+"""Client of Palimpsest: stubs, clients and deterministic ids."""

@@ -1,0 +1,123 @@
+"""The canonical form of the contract's messages: one injective byte string per content, in any language.
+
+The rules stand in the comment of `palimpsest.v1.Observation`; this module is their reference implementation.
+"""
+
+import json
+import struct
+import unicodedata
+from collections.abc import Iterable
+from functools import cache
+from typing import Any
+
+from google.protobuf.descriptor import Descriptor, FieldDescriptor
+from google.protobuf.message import Message
+
+from palimpsest.v1 import limits_pb2
+
+TIMESTAMP = "google.protobuf.Timestamp"
+_MICROSECOND_NS = 1_000
+
+
+def nfc(text: str) -> str:
+    """Returns `text` in Unicode NFC; ASCII comes back as it is."""
+    return text if text.isascii() else unicodedata.normalize("NFC", text)
+
+
+def pack(*parts: str) -> bytes:
+    """Joins parts so that no part can pretend to be two: each as `length:bytes` of its UTF-8 in NFC."""
+    return b"".join(_sized(nfc(part).encode()) for part in parts)
+
+
+def canonical_message(message: Message, leave_out: Iterable[str] = ()) -> bytes:
+    """Returns the canonical form of a message without the named top-level fields.
+
+    Raises:
+        ValueError: a field with the `json` option does not hold JSON.
+    """
+    skipped = frozenset(leave_out)
+    out: list[bytes] = [b"{"]
+    for field, value in sorted(message.ListFields(), key=lambda item: item[0].number):
+        if field.name not in skipped:
+            out.append(b"%d=" % field.number)
+            out.append(_field(field, value))
+    out.append(b"}")
+    return b"".join(out)
+
+
+def canonical_json(text: str) -> bytes:
+    """Returns the canonical form of a JSON text; numbers keep their literal, so that no digit is lost.
+
+    Raises:
+        ValueError: the text is not JSON.
+    """
+    return _json(json.loads(text, parse_int=_Number, parse_float=_Number, parse_constant=_refuse_constant))
+
+
+def timestamp_us(value: Any) -> int:
+    """Returns microseconds since 1970 of a protobuf Timestamp; finer digits are cut towards the past."""
+    return int(value.seconds) * 1_000_000 + int(value.nanos) // _MICROSECOND_NS
+
+
+class _Number(str):
+    """The literal of a JSON number."""
+
+
+def _refuse_constant(literal: str) -> None:
+    raise ValueError(f"{literal} is not JSON")
+
+
+def _sized(data: bytes) -> bytes:
+    return b"%d:%b" % (len(data), data)
+
+
+def _string(text: str) -> bytes:
+    return _sized(nfc(text).encode())
+
+
+def _json(value: Any) -> bytes:
+    if isinstance(value, _Number):
+        return b"n%b;" % str(value).encode()
+    if isinstance(value, str):
+        return _string(value)
+    if isinstance(value, dict):
+        pairs = sorted((nfc(key), item) for key, item in value.items())
+        return b"(%b)" % b"".join(_string(key) + _json(item) for key, item in pairs)
+    if isinstance(value, list):
+        return b"[%b]" % b"".join(map(_json, value))
+    return {True: b"T", False: b"F", None: b"N"}[value]
+
+
+@cache
+def _is_json(field: FieldDescriptor) -> bool:
+    return bool(field.GetOptions().Extensions[limits_pb2.limits].json)
+
+
+def _field(field: FieldDescriptor, value: Any) -> bytes:
+    message_type = field.message_type
+    if message_type is not None and message_type.GetOptions().map_entry:
+        return _map(message_type, value)
+    if field.is_repeated:
+        items: Iterable[Any] = sorted({nfc(item) for item in value}) if field.name == "scopes" else value
+        return b"[%b]" % b"".join(_scalar(field, item) for item in items)
+    return _scalar(field, value)
+
+
+def _map(entry: Descriptor, value: Any) -> bytes:
+    value_field = entry.fields_by_name["value"]
+    pairs = sorted(((nfc(str(key)), key) for key in value), key=lambda pair: pair[0])
+    return b"(%b)" % b"".join(_string(name) + _scalar(value_field, value[key]) for name, key in pairs)
+
+
+def _scalar(field: FieldDescriptor, value: Any) -> bytes:
+    if field.message_type is not None:
+        if field.message_type.full_name == TIMESTAMP:
+            return b"t%d;" % timestamp_us(value)
+        return canonical_message(value)
+    if isinstance(value, str):
+        return canonical_json(value) if _is_json(field) else _string(value)
+    if isinstance(value, bytes):
+        return _sized(value)
+    if isinstance(value, float):
+        return b"d%b;" % struct.pack(">d", value + 0.0).hex().encode()
+    return b"i%d;" % int(value)

@@ -1,0 +1,1 @@
+"""Generated messages and stubs of the contract palimpsest.v1."""

@@ -1,0 +1,1 @@
+"""What the services share: database, schema, errors, server, interceptors, labels."""

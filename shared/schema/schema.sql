@@ -1,0 +1,402 @@
+-- The whole truth of the schema. The migrations lead to exactly this, which a test proves.
+--
+-- Every key begins with `namespace` (SH-6), so that each table can be hash-partitioned, or distributed, by it.
+-- Only the writer writes. Foreign keys stand only where a cascade is wanted: a check of one locks the row it points to,
+-- and entities are the rows that all writers meet at.
+
+CREATE EXTENSION IF NOT EXISTS vector;
+CREATE EXTENSION IF NOT EXISTS pg_trgm;
+CREATE EXTENSION IF NOT EXISTS btree_gin;
+
+-- Normal form of text for comparison and search (OB-8): NFC, lower case, ё as е, without zero-width characters and soft
+-- hyphens; a no-break space is a space.
+CREATE FUNCTION normal_form(value text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN lower(translate(
+        normalize(value, NFC),
+        U&'\0451\0401\00A0\202F\2007\00AD\200B\200C\200D\2060\FEFF',
+        U&'\0435\0415   '));
+
+-- Lexemes of a text: Russian stems (whose configuration stems Latin words as English) and exact forms.
+CREATE FUNCTION lexemes(value text) RETURNS tsvector
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN to_tsvector('pg_catalog.russian', normal_form(value)) || to_tsvector('pg_catalog.simple', normal_form(value));
+
+-- Whether a caller may see a row with these restricting labels (AC-2). The one place where visibility is decided in SQL.
+CREATE FUNCTION visible(restricting text[], granted text[], sees_all boolean) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN sees_all OR restricting = '{}'::text[] OR restricting && granted;
+
+-- Whether labels of elsewhere exclude a row: it has labels of a requested type, and none of the requested values (AC-3).
+CREATE FUNCTION labels_of_elsewhere(applies text[], requested text[]) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN EXISTS (
+        SELECT 1
+        FROM unnest(applies) AS own (label)
+        WHERE split_part(own.label, ':', 1) IN (SELECT split_part(asked, ':', 1) FROM unnest(requested) AS asked)
+        GROUP BY split_part(own.label, ':', 1)
+        HAVING NOT bool_or(own.label = ANY (requested)));
+
+-- Whether a row applies where the request is (AC-3). Rows without labels and requests without labels cost nothing.
+CREATE FUNCTION applicable(applies text[], requested text[]) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN requested = '{}'::text[] OR applies = '{}'::text[] OR NOT labels_of_elsewhere(applies, requested);
+
+-- What sources said. Immutable but for `status`, `failures` and redaction.
+CREATE TABLE observations (
+    namespace text NOT NULL,
+    observation_id text NOT NULL,
+    content_hash text NOT NULL,
+    source_system text NOT NULL,
+    source_stream text NOT NULL DEFAULT '',
+    external_id text NOT NULL DEFAULT '',
+    revision text NOT NULL DEFAULT '',
+    kind text NOT NULL,
+    occurred_at timestamptz NOT NULL,
+    recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    actor_key text,
+    subject_key text,
+    scopes text[] NOT NULL DEFAULT '{}',
+    restricting text[] NOT NULL DEFAULT '{}',
+    applies text[] NOT NULL DEFAULT '{}',
+    content text NOT NULL DEFAULT '',
+    -- The JSON text as it came: `json` keeps every byte, so that no number loses a digit.
+    data json,
+    -- The whole message as it was sent, less content and data: what re-projection reads.
+    message bytea NOT NULL,
+    trace_id text NOT NULL DEFAULT '',
+    -- 1 RECEIVED, 2 PROCESSED, 3 PARTIALLY_PROCESSED, 4 FAILED, 5 REDACTED: numbers of ObservationStatus.
+    status smallint NOT NULL CHECK (status BETWEEN 1 AND 5),
+    -- [{"index", "code", "reason", "message", "field"}] of the assertions that were not applied.
+    failures jsonb NOT NULL DEFAULT '[]',
+    redacted_at timestamptz,
+    PRIMARY KEY (namespace, observation_id)
+);
+-- Newest first, for lists.
+CREATE INDEX observations_by_time ON observations (namespace, occurred_at DESC, observation_id);
+-- Of one source.
+CREATE INDEX observations_by_source ON observations (namespace, source_system, source_stream, occurred_at DESC);
+-- Of one trace.
+CREATE INDEX observations_by_trace ON observations (namespace, trace_id) WHERE trace_id <> '';
+
+-- Things, one row a key; placeholders until somebody describes them.
+CREATE TABLE entities (
+    namespace text NOT NULL,
+    natural_key text NOT NULL,
+    kind text NOT NULL DEFAULT '',
+    title text NOT NULL DEFAULT '',
+    aliases text[] NOT NULL DEFAULT '{}',
+    source_path text NOT NULL DEFAULT '',
+    source_id text NOT NULL DEFAULT '',
+    url text NOT NULL DEFAULT '',
+    author text NOT NULL DEFAULT '',
+    source_created_at timestamptz,
+    source_updated_at timestamptz,
+    confidence double precision CHECK (confidence BETWEEN 0 AND 1),
+    -- Numbers of Importance.
+    importance smallint NOT NULL DEFAULT 0,
+    last_seen_at timestamptz NOT NULL,
+    -- 1 VAULT, 2 AGENT.
+    origin smallint NOT NULL DEFAULT 2,
+    attributes jsonb NOT NULL DEFAULT '{}',
+    -- Numbers of Status.
+    status smallint NOT NULL DEFAULT 1,
+    expires_at timestamptz,
+    scopes text[] NOT NULL DEFAULT '{}',
+    restricting text[] NOT NULL DEFAULT '{}',
+    applies text[] NOT NULL DEFAULT '{}',
+    -- Serialized palimpsest.v1.Provenance; empty: none.
+    provenance bytea NOT NULL DEFAULT '',
+    pii_categories text[] NOT NULL DEFAULT '{}',
+    placeholder boolean NOT NULL DEFAULT true,
+    -- field -> [occurred_at in microseconds, observation id, assertion index] of the value that won (EN-1).
+    stamps jsonb NOT NULL DEFAULT '{}',
+    recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (namespace, natural_key)
+);
+-- By which waiting links find their target.
+CREATE INDEX entities_by_source_id ON entities (namespace, kind, source_id) WHERE source_id <> '';
+-- Lists of a kind.
+CREATE INDEX entities_by_kind ON entities (namespace, kind, natural_key);
+
+-- Which observations wrote or named an entity.
+CREATE TABLE entity_evidence (
+    namespace text NOT NULL,
+    natural_key text NOT NULL,
+    observation_id text NOT NULL,
+    occurred_at timestamptz NOT NULL,
+    PRIMARY KEY (namespace, natural_key, observation_id)
+);
+-- What redaction of an observation touches.
+CREATE INDEX entity_evidence_by_observation ON entity_evidence (namespace, observation_id);
+
+-- Texts of entities, whole.
+CREATE TABLE documents (
+    namespace text NOT NULL,
+    entity_key text NOT NULL,
+    -- The original; NULL where the text came in chunks and lives in passages only.
+    body text,
+    media_type text NOT NULL,
+    meta jsonb NOT NULL DEFAULT '{}',
+    content_hash text NOT NULL,
+    -- The stamp that decides which text is the latest.
+    occurred_at timestamptz NOT NULL,
+    observation_id text NOT NULL,
+    assertion_index integer NOT NULL,
+    recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (namespace, entity_key)
+);
+
+-- Everything that is searched, one row a unit: pieces of text, and facts, entities and records as rendered text.
+-- Filters that search applies before ranking are mirrored here (AC-4).
+CREATE TABLE passages (
+    namespace text NOT NULL,
+    passage_id bigint GENERATED ALWAYS AS IDENTITY,
+    -- Numbers of ItemKind: 1 chunk, 2 fact, 3 entity, 4 record.
+    kind smallint NOT NULL CHECK (kind BETWEEN 1 AND 4),
+    -- The entity's key; for a fact its id.
+    owner_key text NOT NULL,
+    ordinal integer NOT NULL DEFAULT 0,
+    -- Kind of the entity that it belongs to; for a fact its predicate.
+    owner_kind text NOT NULL DEFAULT '',
+    title text NOT NULL DEFAULT '',
+    heading text NOT NULL DEFAULT '',
+    text text NOT NULL,
+    source_path text NOT NULL DEFAULT '',
+    token_count integer NOT NULL,
+    meta jsonb NOT NULL DEFAULT '{}',
+    -- SHA-256 of what is embedded: title, heading and text (DO-3).
+    embedding_hash text NOT NULL,
+    -- The observation that it came from; NULL for facts and entities, which may have many.
+    observation_id text,
+    source_system text NOT NULL DEFAULT '',
+    source_stream text NOT NULL DEFAULT '',
+    occurred_at timestamptz NOT NULL,
+    author_key text NOT NULL DEFAULT '',
+    -- Interval of a fact or record.
+    valid_from timestamptz,
+    valid_to timestamptz,
+    expires_at timestamptz,
+    importance smallint NOT NULL DEFAULT 0,
+    -- Numbers of Status.
+    status smallint NOT NULL DEFAULT 1,
+    scopes text[] NOT NULL DEFAULT '{}',
+    restricting text[] NOT NULL DEFAULT '{}',
+    applies text[] NOT NULL DEFAULT '{}',
+    -- Deleted, superseded, archived or without evidence: in no answer about the present.
+    hidden boolean NOT NULL DEFAULT false,
+    recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    tsv tsvector NOT NULL GENERATED ALWAYS AS (lexemes(title || E'\n' || heading || E'\n' || text)) STORED,
+    PRIMARY KEY (namespace, passage_id)
+);
+-- Writing an ordinal again replaces it (DO-2).
+CREATE UNIQUE INDEX passages_by_owner ON passages (namespace, kind, owner_key, ordinal);
+-- Words, within a namespace.
+CREATE INDEX passages_by_words ON passages USING gin (namespace, tsv) WHERE NOT hidden;
+-- Consumer tags.
+CREATE INDEX passages_by_meta ON passages USING gin (namespace, meta jsonb_path_ops) WHERE meta <> '{}';
+-- Neighbours in a session, in time.
+CREATE INDEX passages_by_stream ON passages (namespace, source_system, source_stream, occurred_at);
+
+-- Vector spaces: one fingerprint, one table of vectors. Global: a space serves all namespaces.
+CREATE TABLE embedding_spaces (
+    fingerprint text PRIMARY KEY,
+    model text NOT NULL,
+    revision text NOT NULL,
+    query_prefix text NOT NULL,
+    passage_prefix text NOT NULL,
+    pooling text NOT NULL,
+    dimension integer NOT NULL CHECK (dimension BETWEEN 1 AND 4000),
+    normalized boolean NOT NULL,
+    table_name text NOT NULL UNIQUE CHECK (table_name ~ '^vectors_[0-9a-f]{24}$'),
+    -- active, building, retired
+    state text NOT NULL CHECK (state IN ('active', 'building', 'retired')),
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+);
+-- One space is searched.
+CREATE UNIQUE INDEX embedding_spaces_one_active ON embedding_spaces (state) WHERE state = 'active';
+
+-- Makes the table of a space's vectors. They live apart from the text, whose row and index entries are never rewritten
+-- when a vector arrives, and carry the filter columns, so that a filtered index scan can go on (AC-4, EM-4).
+CREATE FUNCTION create_vector_table(table_name text, dimension integer) RETURNS void
+    LANGUAGE plpgsql
+AS $$
+BEGIN
+    EXECUTE format(
+        'CREATE TABLE IF NOT EXISTS %1$I (
+            namespace text NOT NULL,
+            passage_id bigint NOT NULL,
+            embedding_hash text NOT NULL,
+            kind smallint NOT NULL,
+            restricting text[] NOT NULL,
+            applies text[] NOT NULL,
+            hidden boolean NOT NULL,
+            embedding halfvec(%2$s) NOT NULL,
+            PRIMARY KEY (namespace, passage_id),
+            FOREIGN KEY (namespace, passage_id) REFERENCES passages ON DELETE CASCADE)',
+        table_name, dimension);
+    EXECUTE format(
+        'CREATE INDEX IF NOT EXISTS %1$I ON %2$I (namespace, embedding_hash)', table_name || '_by_hash', table_name);
+    EXECUTE format(
+        'CREATE INDEX IF NOT EXISTS %1$I ON %2$I USING hnsw (embedding halfvec_cosine_ops) WHERE NOT hidden',
+        table_name || '_by_meaning', table_name);
+END
+$$;
+
+-- Passages that wait for a vector. Claimed with SKIP LOCKED, leased, deleted when the vector is stored (EM-3).
+CREATE TABLE embedding_queue (
+    namespace text NOT NULL,
+    passage_id bigint NOT NULL,
+    embedding_hash text NOT NULL,
+    enqueued_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    leased_until timestamptz NOT NULL DEFAULT '-infinity',
+    attempts integer NOT NULL DEFAULT 0,
+    last_error text NOT NULL DEFAULT '',
+    -- Set aside after repeated failures: claimed no more, counted in the status.
+    poisoned boolean NOT NULL DEFAULT false,
+    PRIMARY KEY (namespace, passage_id),
+    FOREIGN KEY (namespace, passage_id) REFERENCES passages ON DELETE CASCADE
+);
+-- The order of claiming.
+CREATE INDEX embedding_queue_by_lease ON embedding_queue (leased_until, enqueued_at) WHERE NOT poisoned;
+
+-- subject —predicate→ object, in an interval.
+CREATE TABLE facts (
+    namespace text NOT NULL,
+    fact_id text NOT NULL,
+    subject_key text NOT NULL,
+    predicate text NOT NULL,
+    -- entity, text, integer, decimal, boolean, timestamp, json
+    object_type text NOT NULL,
+    -- The key, or the canonical text of the literal: what the id is made of.
+    object_text text NOT NULL,
+    -- The key where the object is an entity.
+    object_key text,
+    -- Serialized palimpsest.v1.FactObject, as first asserted by the least (occurred_at, observation id).
+    object bytea NOT NULL,
+    valid_from timestamptz,
+    -- What the evidence says of the end.
+    asserted_valid_to timestamptz,
+    -- Derived: the earliest of asserted, retracted and superseded.
+    valid_to timestamptz,
+    -- Derived: numbers of FactClosure.
+    closure smallint NOT NULL DEFAULT 0,
+    -- Derived from fact_supersessions, sorted.
+    supersedes text[] NOT NULL DEFAULT '{}',
+    superseded_by text[] NOT NULL DEFAULT '{}',
+    observed_at timestamptz NOT NULL,
+    recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- Numbers of EvidenceClass.
+    evidence smallint NOT NULL,
+    confidence double precision NOT NULL CHECK (confidence BETWEEN 0 AND 1),
+    importance smallint NOT NULL DEFAULT 0,
+    source_path text NOT NULL DEFAULT '',
+    scopes text[] NOT NULL DEFAULT '{}',
+    restricting text[] NOT NULL DEFAULT '{}',
+    applies text[] NOT NULL DEFAULT '{}',
+    origin smallint NOT NULL DEFAULT 2,
+    attributes jsonb NOT NULL DEFAULT '{}',
+    status smallint NOT NULL DEFAULT 1,
+    evidence_lost boolean NOT NULL DEFAULT false,
+    expires_at timestamptz,
+    sentence text NOT NULL,
+    -- As in entities.
+    stamps jsonb NOT NULL DEFAULT '{}',
+    PRIMARY KEY (namespace, fact_id)
+);
+-- Facts about a subject, and the timeline of a predicate.
+CREATE INDEX facts_by_subject ON facts (namespace, subject_key, predicate, valid_from);
+-- Facts that lead to an entity.
+CREATE INDEX facts_by_object ON facts (namespace, object_key, predicate) WHERE object_key IS NOT NULL;
+-- Facts of a predicate.
+CREATE INDEX facts_by_predicate ON facts (namespace, predicate, fact_id);
+
+-- Which observations a fact rests on.
+CREATE TABLE fact_evidence (
+    namespace text NOT NULL,
+    fact_id text NOT NULL,
+    observation_id text NOT NULL,
+    occurred_at timestamptz NOT NULL,
+    evidence smallint NOT NULL,
+    confidence double precision NOT NULL,
+    PRIMARY KEY (namespace, fact_id, observation_id)
+);
+-- What redaction of an observation touches.
+CREATE INDEX fact_evidence_by_observation ON fact_evidence (namespace, observation_id);
+
+-- Statements that one fact takes the place of another: rows of their own, in effect whenever both facts are there.
+-- Considered by rising (occurred_at, observation_id, assertion_index); one that would close a cycle is refused, so that
+-- which one it is does not depend on the order of arrival (FA-5, OB-7).
+CREATE TABLE fact_supersessions (
+    namespace text NOT NULL,
+    old_fact_id text NOT NULL,
+    new_fact_id text NOT NULL,
+    observation_id text NOT NULL,
+    assertion_index integer NOT NULL,
+    occurred_at timestamptz NOT NULL,
+    -- The old fact was wrong from the start, not only over.
+    correction boolean NOT NULL DEFAULT false,
+    refused boolean NOT NULL DEFAULT false,
+    reason text NOT NULL DEFAULT '',
+    PRIMARY KEY (namespace, old_fact_id, new_fact_id, observation_id)
+);
+-- The component of a fact, from its newer end.
+CREATE INDEX fact_supersessions_by_new ON fact_supersessions (namespace, new_fact_id);
+-- What redaction of an observation touches.
+CREATE INDEX fact_supersessions_by_observation ON fact_supersessions (namespace, observation_id);
+
+-- Statements that a fact ended.
+CREATE TABLE fact_retractions (
+    namespace text NOT NULL,
+    fact_id text NOT NULL,
+    observation_id text NOT NULL,
+    valid_to timestamptz NOT NULL,
+    occurred_at timestamptz NOT NULL,
+    reason text NOT NULL DEFAULT '',
+    PRIMARY KEY (namespace, fact_id, observation_id)
+);
+
+-- Typed edges between entities.
+CREATE TABLE links (
+    namespace text NOT NULL,
+    source_key text NOT NULL,
+    relation text NOT NULL,
+    target_key text NOT NULL,
+    weight double precision NOT NULL DEFAULT 1 CHECK (weight BETWEEN 0 AND 1),
+    -- Numbers of LinkOrigin.
+    origin smallint NOT NULL DEFAULT 1,
+    recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (namespace, source_key, relation, target_key)
+);
+-- The walk against the direction.
+CREATE INDEX links_by_target ON links (namespace, target_key, relation);
+
+-- Which observations a link rests on.
+CREATE TABLE link_evidence (
+    namespace text NOT NULL,
+    source_key text NOT NULL,
+    relation text NOT NULL,
+    target_key text NOT NULL,
+    observation_id text NOT NULL,
+    weight double precision NOT NULL,
+    PRIMARY KEY (namespace, source_key, relation, target_key, observation_id)
+);
+-- What redaction of an observation touches.
+CREATE INDEX link_evidence_by_observation ON link_evidence (namespace, observation_id);
+
+-- Links whose target is named in its source's terms (DO-7). `target_key` is set once it has arrived.
+CREATE TABLE link_claims (
+    namespace text NOT NULL,
+    source_key text NOT NULL,
+    relation text NOT NULL,
+    target_kind text NOT NULL,
+    target_ref text NOT NULL,
+    source_hint text NOT NULL DEFAULT '',
+    weight double precision NOT NULL DEFAULT 1,
+    observation_ids text[] NOT NULL,
+    target_key text,
+    recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (namespace, source_key, relation, target_kind, target_ref)
+);
+-- By which an arriving entity finds the links that wait for it.
+CREATE INDEX link_claims_by_target ON link_claims (namespace, target_kind, target_ref);
