@@ -1,0 +1,1 @@
+"""What is done around every call, and how errors become statuses."""

@@ -1,0 +1,165 @@
+"""Puts the steps around every call of our services, and the decoding, the checks and the encoding inside them.
+
+One interceptor of gRPC for all the steps: each method's handler is wrapped once, not at every call, and whatever goes
+wrong inside, decoding and encoding included, passes the step that turns errors into statuses.
+"""
+
+import inspect
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from dataclasses import dataclass
+from typing import Any
+
+import grpc
+import grpc.aio
+from google.protobuf import descriptor_pool, message_factory
+from google.protobuf.message import Message
+
+from shared import wire
+from shared.errors import MessageTooLarge, NotImplementedYet
+from shared.interceptors.call import Call, Step
+from shared.telemetry import calls_started
+from shared.validation import require_valid
+
+OUR_METHODS = "/palimpsest."
+UNKNOWN_METHOD = "unknown"
+
+_Continuation = Callable[[grpc.HandlerCallDetails], Awaitable[grpc.RpcMethodHandler]]
+
+
+class Pipeline(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc ships no types
+    """Wraps the methods of our services with `steps`, the first outermost; health and reflection pass untouched."""
+
+    def __init__(self, steps: Sequence[Step], *, max_message_bytes: int) -> None:
+        self._steps = tuple(steps)
+        self._max_message_bytes = max_message_bytes
+        self._wrapped: dict[str, grpc.RpcMethodHandler] = {}
+
+    async def intercept_service(
+        self, continuation: _Continuation, handler_call_details: grpc.HandlerCallDetails
+    ) -> grpc.RpcMethodHandler | None:
+        """The wrapped handler of the method; one that answers NOT_IMPLEMENTED where the method is not known."""
+        method = handler_call_details.method
+        wrapped = self._wrapped.get(method)
+        if wrapped is None:
+            handler = await continuation(handler_call_details)
+            if not method.startswith(OUR_METHODS):
+                return handler
+            wrapped = self._wrap(method, handler) if handler else self._refusing(method)
+            if handler:  # the names of methods that don't exist are the clients', and without number
+                self._wrapped[method] = wrapped
+        calls_started.labels(method if method in self._wrapped else UNKNOWN_METHOD).inc()
+        return wrapped
+
+    def _wrap(self, method: str, handler: grpc.RpcMethodHandler) -> grpc.RpcMethodHandler:
+        behaviour = _behaviour(handler)
+        if behaviour.__module__.endswith("_pb2_grpc"):  # the generated one: the servicer does not have the method
+            return self._refusing(method, name=method)
+        wrapped = _Wrapped(
+            method=method,
+            behaviour=behaviour,
+            request_type=_request_type(method),
+            encode=self._limited(handler.response_serializer),
+            steps=self._steps,
+            streams_requests=handler.request_streaming,
+        )
+        return wrapped.handler(streams_responses=handler.response_streaming)
+
+    def _refusing(self, method: str, name: str = UNKNOWN_METHOD) -> grpc.RpcMethodHandler:
+        async def refuse(requests: object, context: grpc.aio.ServicerContext) -> None:
+            call = Call(name, context, is_streaming=True, timeout_s=context.time_remaining())
+            async with _around(self._steps, call):
+                raise NotImplementedYet(method)
+
+        # Of the four kinds of handlers this one waits for no message, so it can answer any client.
+        return grpc.stream_stream_rpc_method_handler(refuse)
+
+    def _limited(self, encode: Callable[[Message], bytes]) -> Callable[[Message], bytes]:
+        def encode_within_limit(response: Message) -> bytes:
+            raw = encode(response)
+            if len(raw) > self._max_message_bytes:
+                raise MessageTooLarge(self._max_message_bytes)
+            return raw
+
+        return encode_within_limit
+
+
+@dataclass(frozen=True)
+class _Wrapped:
+    """A method with the steps around it."""
+
+    method: str
+    behaviour: Callable[[Any, grpc.aio.ServicerContext], Any]
+    request_type: type[Message]
+    encode: Callable[[Message], bytes]
+    steps: tuple[Step, ...]
+    streams_requests: bool
+
+    def handler(self, *, streams_responses: bool) -> grpc.RpcMethodHandler:
+        # Single messages pass gRPC as bytes: outside the steps an error of decoding or encoding would reach the
+        # client with its text. Both handlers are coroutines, so that a cancellation arrives inside the steps.
+        if streams_responses:
+            kinds = (grpc.unary_stream_rpc_method_handler, grpc.stream_stream_rpc_method_handler)
+            return kinds[self.streams_requests](self._stream, self._request_deserializer(), self.encode)
+        kinds = (grpc.unary_unary_rpc_method_handler, grpc.stream_unary_rpc_method_handler)
+        return kinds[self.streams_requests](self._unary, self._request_deserializer(), None)
+
+    async def _unary(self, request: Any, context: grpc.aio.ServicerContext) -> bytes:
+        async with _around(self.steps, self._call(context, is_streaming=self.streams_requests)):
+            response = self.behaviour(self._checked(request), context)
+            if inspect.isawaitable(response):
+                response = await response
+            return self.encode(response)
+
+    async def _stream(self, request: Any, context: grpc.aio.ServicerContext) -> None:
+        async with _around(self.steps, self._call(context, is_streaming=True)):
+            responses = self.behaviour(self._checked(request), context)
+            if inspect.isawaitable(responses):  # a coroutine that writes its responses itself
+                await responses
+                return
+            await _write_all(responses, context)
+
+    def _call(self, context: grpc.aio.ServicerContext, *, is_streaming: bool) -> Call:
+        return Call(self.method, context, is_streaming, timeout_s=context.time_remaining())
+
+    def _request_deserializer(self) -> Callable[[bytes], Message] | None:
+        return self._decoded if self.streams_requests else None
+
+    def _decoded(self, raw: bytes) -> Message:
+        return wire.decode(self.request_type, raw)
+
+    def _checked(self, request: Any) -> Any:
+        """A single request decoded and checked; a stream as it is: its messages are checked by the servicer."""
+        if self.streams_requests:
+            return request
+        message = self._decoded(request)
+        require_valid(message)
+        return message
+
+
+async def _write_all(responses: AsyncGenerator[Message, None], context: grpc.aio.ServicerContext) -> None:
+    """Sends the responses; closes the generator at once if the client goes, not when it is garbage-collected."""
+    async with aclosing(responses):
+        async for response in responses:
+            await context.write(response)
+
+
+@asynccontextmanager
+async def _around(steps: Sequence[Step], call: Call) -> AsyncIterator[None]:
+    """All the steps around a call. One that refuses on entering is answered by those that are already entered."""
+    async with AsyncExitStack() as entered:
+        for step in steps:
+            await entered.enter_async_context(step(call))
+        yield
+
+
+def _behaviour(handler: grpc.RpcMethodHandler) -> Callable[..., Any]:
+    kinds = (handler.unary_unary, handler.unary_stream, handler.stream_unary, handler.stream_stream)
+    behaviour: Callable[..., Any] = next(kind for kind in kinds if kind is not None)
+    return behaviour
+
+
+def _request_type(method: str) -> type[Message]:
+    service, name = method.removeprefix("/").split("/")
+    found = descriptor_pool.Default().FindServiceByName(service).methods_by_name[name]
+    return message_factory.GetMessageClass(found.input_type)

@@ -1,0 +1,96 @@
+"""The settings that the services share, from environment variables `PALIMPSEST_…`, checked once, at the start."""
+
+import ipaddress
+from pathlib import Path
+from typing import Literal, Self
+
+from pydantic import Field, model_validator
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+_FROM_ENVIRONMENT = SettingsConfigDict(env_prefix="PALIMPSEST_", frozen=True, extra="ignore")
+
+MIB = 1024 * 1024
+
+
+class DatabaseSettings(BaseSettings):
+    """Where the database is, and how many connections a process keeps to it."""
+
+    model_config = _FROM_ENVIRONMENT
+
+    dsn: str = Field(default="", repr=False, description="postgresql://user:password@host:port/database")
+    pool_min: int = Field(default=1, ge=0)
+    pool_max: int = Field(default=10, ge=1)
+    statement_cache_size: int = Field(default=1024, ge=0, description="0 behind a PgBouncer older than 1.21")
+
+    @model_validator(mode="after")
+    def _is_usable(self) -> Self:
+        if not self.dsn:
+            raise ValueError("PALIMPSEST_DSN is not set")
+        if self.pool_min > self.pool_max:
+            raise ValueError("PALIMPSEST_POOL_MIN is greater than PALIMPSEST_POOL_MAX")
+        return self
+
+
+class ServerSettings(BaseSettings):
+    """How a service listens, whom it lets in, what it bounds and how it stops."""
+
+    model_config = _FROM_ENVIRONMENT
+
+    host: str = Field(default="127.0.0.1", description="an address, a name, or unix:/path")
+    port: int = Field(default=0, ge=0, le=65_535, description="0 is any free port")
+    reuse_port: bool = Field(default=False, description="several processes may listen on one port")
+    health_host: str = "0.0.0.0"
+    health_port: int | None = Field(default=None, ge=0, le=65_535, description="a second, plaintext port for probes")
+    health_poll_s: float = Field(default=1.0, gt=0, description="how often readiness is asked for")
+    ready_timeout_s: float = Field(default=5.0, gt=0, description="an answer later than that counts as not ready")
+
+    auth_mode: Literal["none", "static", "jwt"] = "none"
+    tls_cert_file: Path | None = None
+    tls_key_file: Path | None = None
+    tls_client_ca_file: Path | None = Field(default=None, description="with it, clients must show a certificate")
+
+    max_message_bytes: int = Field(default=32 * MIB, ge=1024, description="each way; larger: RESOURCE_EXHAUSTED")
+    max_concurrent_calls: int = Field(default=512, ge=1, description="single-message calls; more: RESOURCE_EXHAUSTED")
+
+    drain_s: float = Field(default=0.0, ge=0, description="from NOT_SERVING to refusing new calls")
+    grace_s: float = Field(default=20.0, ge=0, description="what calls under way get to finish at the stop")
+
+    keepalive_s: float = Field(default=60.0, gt=0, description="a ping on a silent connection")
+    keepalive_timeout_s: float = Field(default=20.0, gt=0, description="a ping unanswered for so long is a dead peer")
+    min_ping_interval_s: float = Field(default=10.0, gt=0, description="clients that ping more often are cut off")
+    max_connection_age_s: float = Field(
+        default=600.0, gt=0, description="then the client connects anew, to any replica"
+    )
+    max_connection_age_grace_s: float = Field(default=120.0, gt=0, description="what calls get to finish after that")
+
+    @model_validator(mode="after")
+    def _is_consistent(self) -> Self:
+        if self.auth_mode == "none" and not is_loopback(self.host):
+            raise ValueError("authentication mode none listens on loopback only; set PALIMPSEST_AUTH_MODE or _HOST")
+        if (self.tls_cert_file is None) != (self.tls_key_file is None):
+            raise ValueError("PALIMPSEST_TLS_CERT_FILE and PALIMPSEST_TLS_KEY_FILE go together")
+        if self.tls_client_ca_file and not self.tls_cert_file:
+            raise ValueError("PALIMPSEST_TLS_CLIENT_CA_FILE needs PALIMPSEST_TLS_CERT_FILE")
+        return self
+
+
+class TelemetrySettings(BaseSettings):
+    """What the process says about itself, and where."""
+
+    model_config = _FROM_ENVIRONMENT
+
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
+    metrics_host: str = "0.0.0.0"
+    metrics_port: int | None = Field(default=None, ge=1, le=65_535, description="HTTP port of the Prometheus metrics")
+    traces: Literal["none", "console", "otlp"] = "none"
+    otlp_endpoint: str = Field(default="", description="empty is the exporter's own default")
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach a listener on `host`."""
+    if host == "localhost" or host.startswith("unix:"):
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False

@@ -1,0 +1,95 @@
+"""Traces and metrics of the process. Nothing is exported unless the settings say so; content never is."""
+
+import secrets
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+
+from opentelemetry import propagate, trace
+from opentelemetry.context import Context
+from opentelemetry.sdk.resources import SERVICE_NAME, Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter
+from prometheus_client import CollectorRegistry, Counter, Histogram, ProcessCollector, start_http_server
+
+from shared.logs import configure_logs, current_trace_id
+from shared.settings import TelemetrySettings
+
+__all__ = ["current_trace_id", "outgoing_metadata", "registry", "telemetry", "tracer"]
+
+tracer = trace.get_tracer("palimpsest")
+
+registry = CollectorRegistry()
+"""Where all metrics of the services are registered: `Counter("palimpsest_…", "…", registry=registry)`."""
+
+ProcessCollector(registry=registry)
+
+calls_started = Counter(
+    "palimpsest_calls_started", "Calls that a method was found for, or refused.", ["method"], registry=registry
+)
+call_duration_s = Histogram(
+    "palimpsest_call_duration_seconds",
+    "Time from a call's start to its end, by how it ended; its count is the number of calls.",
+    ["method", "code"],
+    registry=registry,
+    buckets=(0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60),
+)
+
+
+@contextmanager
+def telemetry(settings: TelemetrySettings, *, service: str) -> Iterator[None]:
+    """Logs, traces and the metrics endpoint of a process, set up on entering and flushed on leaving. Once a process."""
+    configure_logs(settings.log_level, service)
+    provider = _provider(settings, service)
+    metrics = (
+        start_http_server(settings.metrics_port, settings.metrics_host, registry) if settings.metrics_port else None
+    )
+    try:
+        yield
+    finally:
+        if metrics:
+            metrics[0].shutdown()
+            metrics[0].server_close()
+        if provider:
+            provider.shutdown()
+
+
+def incoming_context(metadata: Mapping[str, str]) -> Context:
+    """The trace that the caller is in (W3C `traceparent`); a new one where it is in none.
+
+    The trace has an id even where nothing is exported, so that an error can name it and the log has it.
+    """
+    context = propagate.extract(metadata)
+    if trace.get_current_span(context).get_span_context().is_valid or _is_recording():
+        return context
+    fresh = trace.SpanContext(trace_id=secrets.randbits(128) or 1, span_id=secrets.randbits(64) or 1, is_remote=False)
+    return trace.set_span_in_context(trace.NonRecordingSpan(fresh), context)
+
+
+def outgoing_metadata() -> tuple[tuple[str, str], ...]:
+    """The metadata that puts a call of ours to another service into the trace of the call under way."""
+    carrier: dict[str, str] = {}
+    propagate.inject(carrier)
+    return tuple(carrier.items())
+
+
+def _is_recording() -> bool:
+    return isinstance(trace.get_tracer_provider(), TracerProvider)
+
+
+def _provider(settings: TelemetrySettings, service: str) -> TracerProvider | None:
+    if settings.traces == "none":
+        return None
+    provider = TracerProvider(resource=Resource.create({SERVICE_NAME: f"palimpsest-{service}"}))
+    provider.add_span_processor(BatchSpanProcessor(_exporter(settings)))
+    trace.set_tracer_provider(provider)
+    return provider
+
+
+def _exporter(settings: TelemetrySettings) -> SpanExporter:
+    if settings.traces == "console":
+        return ConsoleSpanExporter()
+    # Not among the dependencies: most installations export nothing.
+    from opentelemetry.exporter.otlp.proto.grpc.trace_exporter import OTLPSpanExporter
+
+    exporter: SpanExporter = OTLPSpanExporter(endpoint=settings.otlp_endpoint or None)
+    return exporter
