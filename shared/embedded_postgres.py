@@ -88,8 +88,7 @@ class EmbeddedPostgres:
 
     def stop(self, *, mode: str = "fast") -> None:
         """Shut down; `immediate` skips the checkpoint, as a crash would. Does nothing when it is down already."""
-        if _postmaster(self.data) is not None:
-            self._pg_ctl("stop", "-m", mode, "-t", str(STOP_TIMEOUT_S))
+        self._shut_down(mode)
         self._unlock()
 
     def restart(self, *, mode: str = "fast") -> None:
@@ -159,9 +158,18 @@ class EmbeddedPostgres:
 
     def _stop_orphan(self) -> None:
         """Clear what a killed starter left: its server, or only a pid file, whose number may be another process now."""
-        if _postmaster(self.data) is not None:
-            self._pg_ctl("stop", "-m", "fast", "-t", str(STOP_TIMEOUT_S))
+        self._shut_down("fast")
         (self.data / "postmaster.pid").unlink(missing_ok=True)
+
+    def _shut_down(self, mode: str) -> None:
+        if _postmaster(self.data) is None:
+            return
+        try:
+            self._pg_ctl("stop", "-m", mode, "-t", str(STOP_TIMEOUT_S))
+        except EmbeddedPostgresError:
+            # It may have been dying already.
+            if _postmaster(self.data) is not None:
+                raise
 
     def _reach_programs(self) -> None:
         if self._reachable(self._programs / "postgres"):
