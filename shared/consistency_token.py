@@ -56,6 +56,16 @@ def require_same_history(asked: Position, here: Position) -> None:
         raise ConsistencyTokenForeign(cause="timeline")
 
 
+def record_end(lsn: int, block_bytes: int, segment_bytes: int) -> int:
+    """The end of the last record before an insert position.
+
+    At the start of a block the insert position stands behind the block's header (40 bytes in the first block of a
+    segment, else 24), where no record ends: a replica would reach it only with the next record, perhaps never.
+    """
+    header = 40 if lsn % segment_bytes < block_bytes else 24
+    return lsn - header if lsn % block_bytes == header else lsn
+
+
 def _raw(token: str) -> bytes:
     try:
         return base64.b64decode(token + "=" * (-len(token) % 4), altchars=b"-_", validate=True)

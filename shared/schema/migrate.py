@@ -19,9 +19,10 @@ from typing import Literal, Self
 
 import asyncpg
 
-from shared.database import Connection, Database, StatementFailed, describe
+from shared.database import Connection, Database
 from shared.errors import DatabaseUnavailable
 from shared.settings import DatabaseSettings
+from shared.sqlstate import StatementFailed, describe, of
 
 MIGRATIONS = Path(__file__).with_name("migrations")
 SCHEMA_FILE = Path(__file__).with_name("schema.sql")
@@ -165,10 +166,9 @@ async def _apply(connection: Connection, migration: Migration) -> None:
     try:
         await connection.execute(migration.sql)
     except asyncpg.PostgresError as error:
-        sqlstate = error.sqlstate or ""
-        if sqlstate.startswith(_NOT_OUR_FAULT):
+        if of(error).startswith(_NOT_OUR_FAULT):
             raise
-        raise SchemaError(f"{migration.name} failed: {describe(error, sqlstate)}") from None
+        raise SchemaError(f"{migration.name} failed: {describe(error)}") from None
     await connection.execute(
         "INSERT INTO schema_migrations (name, checksum) VALUES ($1, $2)", migration.name, migration.checksum
     )

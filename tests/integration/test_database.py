@@ -303,6 +303,54 @@ async def test_a_closed_database_says_so(small: Database) -> None:
         await small.ping()
 
 
+async def test_closing_lets_running_work_end(accounts: Database) -> None:
+    """OP-1: the drain closes the pool last, and still breaks nothing off."""
+    begun = asyncio.Event()
+
+    async def work(connection: Connection) -> None:
+        await add(connection, 1)
+        begun.set()
+        await connection.execute("SELECT pg_sleep(0.3)")
+        await add(connection, 2)
+
+    second = Database.open(accounts._settings)
+    call = asyncio.create_task(second.transaction(work))
+    await begun.wait()
+    await second.close()
+    await call
+    assert await balances(accounts) == [1, 1]
+
+
+async def test_notifications_are_heard(small: Database) -> None:
+    """SH-2: queues are woken; several notifications between two waits are one."""
+    async with small.listening("chunks") as notifications, small.connection() as connection:
+        assert not await notifications.wait(0.05)
+        await connection.execute("NOTIFY chunks")
+        await connection.execute("NOTIFY chunks")
+        assert await notifications.wait(SOON_S)
+        waiting = asyncio.create_task(notifications.wait(SOON_S))
+        await connection.execute("NOTIFY other")
+        await connection.execute("NOTIFY chunks")
+        assert await waiting
+
+
+async def test_a_lost_listener_says_so(small: Database) -> None:
+    """SH-2, OP-1: it never waits for what it can hear no more."""
+
+    async def listen() -> None:
+        async with small.listening("chunks") as notifications:
+            waiting = asyncio.create_task(notifications.wait(SOON_S))
+            async with small.connection() as connection:
+                await connection.execute(
+                    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity "
+                    "WHERE query LIKE 'LISTEN%' AND datname = current_database()"
+                )
+            await waiting
+
+    with pytest.raises(DatabaseUnavailable):
+        await listen()
+
+
 async def test_a_missing_database_or_table_is_unavailable(small: Database, postgres: EmbeddedPostgres) -> None:
     """SH-3: not set up yet is not a fault of ours."""
     missing = Database.open(DatabaseSettings(dsn=postgres.dsn("never_created")))

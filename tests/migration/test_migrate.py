@@ -236,7 +236,7 @@ def dump(postgres: EmbeddedPostgres, dsn: str) -> str:
         "--restrict-key=x",
         dsn,
     ]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    return subprocess.check_output(command, text=True)
 
 
 async def test_the_migrations_lead_to_schema_sql(

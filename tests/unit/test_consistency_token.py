@@ -6,8 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from shared.consistency_token import Position, decode, encode, require_same_history
-from shared.database import record_end
+from shared.consistency_token import Position, decode, encode, record_end, require_same_history
 from shared.errors import ConsistencyTokenForeign, InvalidField
 
 POSITION = Position(7_412_345_678_901_234_567, 3, 0x16B3748)
