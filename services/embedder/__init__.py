@@ -1,0 +1,1 @@
+"""The embedder: makes vectors, keeps nothing."""

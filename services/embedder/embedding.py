@@ -1,0 +1,146 @@
+"""From texts to vectors: cut, batch, average. Knows no message of the wire."""
+
+import asyncio
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from services.embedder import metrics
+from services.embedder.backend import Backend, CutText, InputType, Window
+from services.embedder.batcher import Batcher, BatchRun
+from services.embedder.windows import averaged, to_halfs
+
+# Texts are tokenised in portions of so many characters, so that a query waits for one portion and not for a call.
+_PORTION_CHARS = 200_000
+# What a text is taken for before it is tokenised. Few texts have fewer characters a token.
+_CHARS_PER_TOKEN = 3
+
+
+class UnreadableText(ValueError):
+    """The text holds nothing that the model can read."""
+
+
+class UnusableVector(RuntimeError):
+    """The model gave a vector that is zero, infinite or not a number."""
+
+
+@dataclass(frozen=True, slots=True)
+class Embedded:
+    """A text's vector as binary16 values, with what the text was for the model."""
+
+    halfs: bytes
+    token_count: int
+    windowed: bool
+
+
+class Embedder:
+    """A loaded model that many callers share."""
+
+    def __init__(self, backend: Backend, *, batch_tokens: int = 0, queue_tokens: int = 500_000) -> None:
+        self.backend = backend
+        self._batcher: Batcher[Window, NDArray[np.float32]] = Batcher(
+            lambda windows: list(backend.encode(windows)),
+            batch_tokens=batch_tokens or backend.batch_tokens,
+            queue_tokens=queue_tokens,
+            on_batch=_measure,
+        )
+        # Apart from the model's thread: the next batch is tokenised while one is computed.
+        self._tokeniser = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tokeniser")
+
+    @property
+    def is_running(self) -> bool:
+        """Whether work is taken."""
+        return self._batcher.is_running
+
+    def start(self) -> None:
+        """Starts the work; call it on the event loop that `embed` is called on."""
+        self._batcher.start()
+
+    async def close(self) -> None:
+        """Stops after the batch in hand. Callers that still wait are cancelled."""
+        await self._batcher.close()
+        await asyncio.to_thread(self._tokeniser.shutdown, cancel_futures=True)
+
+    async def embed(
+        self, texts: Sequence[str], input_type: InputType, deadline: float | None = None
+    ) -> list[Embedded | Exception]:
+        """Returns, in the order of the texts, a vector or why there is none: one text never fails another.
+
+        `deadline` is by `time.monotonic`. Raises `QueueFull` when there is no room for all the texts, and
+        `DeadlineExceeded` when the deadline passes before all are embedded.
+        """
+        self._batcher.check_room(sum(map(len, texts)) // _CHARS_PER_TOKEN)
+        cuts = await self._cut(texts, input_type)
+        windows = [window for cut in cuts for window in cut.windows]
+        vectors = await self._batcher.submit(
+            windows,
+            tokens=[window.tokens for window in windows],
+            urgent=input_type is InputType.QUERY,
+            deadline=deadline,
+        )
+        return _assembled(cuts, vectors)
+
+    async def _cut(self, texts: Sequence[str], input_type: InputType) -> list[CutText]:
+        loop = asyncio.get_running_loop()
+        cuts: list[CutText] = []
+        for portion in _portions(texts):
+            cuts += await loop.run_in_executor(self._tokeniser, self._cut_portion, portion, input_type)
+        return cuts
+
+    def _cut_portion(self, texts: Sequence[str], input_type: InputType) -> list[CutText]:
+        with metrics.tokenising_s.time():
+            return self.backend.cut(texts, input_type)
+
+
+def _measure(batch: BatchRun) -> None:
+    metrics.batch_fill.observe(batch.fill)
+    metrics.queue_age_s.observe(batch.waited_s)
+    metrics.inference_s.observe(batch.ran_s)
+    metrics.queued_tokens.set(batch.queued_tokens)
+
+
+def _portions(texts: Sequence[str]) -> Iterator[list[str]]:
+    """Cuts a sequence of texts into runs of about `_PORTION_CHARS`."""
+    portion: list[str] = []
+    chars = 0
+    for text in texts:
+        if portion and chars + len(text) > _PORTION_CHARS:
+            yield portion
+            portion, chars = [], 0
+        portion.append(text)
+        chars += len(text)
+    if portion:
+        yield portion
+
+
+def _assembled(
+    cuts: Sequence[CutText], vectors: Sequence[NDArray[np.float32] | Exception]
+) -> list[Embedded | Exception]:
+    """Averages the windows of each text, in one go for all texts."""
+    results: list[Embedded | Exception] = []
+    whole: list[tuple[int, CutText]] = []
+    rows: list[NDArray[np.float32]] = []
+    start = 0
+    for index, cut in enumerate(cuts):
+        own = vectors[start : start + len(cut.windows)]
+        start += len(cut.windows)
+        failure = next((each for each in own if isinstance(each, Exception)), None)
+        # Stands until the text's vector takes its place.
+        results.append(failure or (UnusableVector() if own else UnreadableText()))
+        if own and not failure:
+            whole.append((index, cut))
+            rows += [each for each in own if not isinstance(each, Exception)]
+    for (index, cut), vector in zip(whole, _averages([cut for _, cut in whole], rows), strict=True):
+        if np.isfinite(vector).all():
+            results[index] = Embedded(to_halfs(vector), cut.token_count, len(cut.windows) > 1)
+    return results
+
+
+def _averages(cuts: Sequence[CutText], rows: Sequence[NDArray[np.float32]]) -> Sequence[NDArray[np.float32]]:
+    if not rows:
+        return []
+    weights = [window.weight for cut in cuts for window in cut.windows]
+    return list(averaged(np.stack(rows), weights, [len(cut.windows) for cut in cuts]))

@@ -1,0 +1,72 @@
+"""Between the messages of the wire and the embedder's own values."""
+
+import logging
+
+from palimpsest.v1 import embedder_service_pb2 as pb
+
+from services.embedder.backend import Backend, InputType
+from services.embedder.embedding import Embedded, UnreadableText
+from services.embedder.fingerprint import Fingerprint
+from shared.errors import Internal, InvalidField, PalimpsestError, Violation, invalid
+from shared.interceptors.status import to_item_error
+from shared.logs import current_trace_id
+from shared.validation import violations
+
+_INPUT_TYPES: dict[int, InputType] = {pb.INPUT_TYPE_QUERY: InputType.QUERY, pb.INPUT_TYPE_PASSAGE: InputType.PASSAGE}
+
+_log = logging.getLogger(__name__)
+
+
+def to_input_type(value: int) -> InputType:
+    """Returns what a text is; the contract's limits let no other value pass."""
+    return _INPUT_TYPES[value]
+
+
+def text_error(text: str, field: str) -> PalimpsestError | None:
+    """Returns what is wrong with one text of a batch, by the limits that the contract sets on a streamed one."""
+    item = pb.StreamEmbedRequest(text=text, input_type=pb.INPUT_TYPE_PASSAGE)
+    found = violations(item)
+    return invalid([Violation(field, each.description, each.is_text) for each in found]) if found else None
+
+
+def to_result(outcome: Embedded | Exception, field: str) -> pb.EmbedResult:
+    """Returns a text's result; `field` is the path of the text in the request."""
+    if isinstance(outcome, Embedded):
+        return pb.EmbedResult(
+            vector=pb.Vector(halfs=outcome.halfs), token_count=outcome.token_count, windowed=outcome.windowed
+        )
+    return pb.EmbedResult(error=to_item_error(_domain_error(outcome, field)))
+
+
+def to_fingerprint(fingerprint: Fingerprint) -> pb.ModelFingerprint:
+    """Returns a fingerprint with its id."""
+    return pb.ModelFingerprint(
+        id=fingerprint.id,
+        model=fingerprint.model,
+        revision=fingerprint.revision,
+        query_prefix=fingerprint.query_prefix,
+        passage_prefix=fingerprint.passage_prefix,
+        pooling=fingerprint.pooling,
+        dimension=fingerprint.dimension,
+        normalized=fingerprint.normalized,
+    )
+
+
+def to_model(backend: Backend) -> pb.GetModelResponse:
+    """Returns what is served."""
+    return pb.GetModelResponse(
+        fingerprint=to_fingerprint(backend.fingerprint),
+        max_tokens=backend.max_tokens,
+        backend=backend.name,
+        device=backend.device,
+        dtype=backend.dtype,
+    )
+
+
+def _domain_error(error: Exception, field: str) -> PalimpsestError:
+    if isinstance(error, PalimpsestError):
+        return error
+    if isinstance(error, UnreadableText):
+        return InvalidField([Violation(field, "must hold something that the model can read")])
+    _log.error("a text could not be embedded", exc_info=error)
+    return Internal(current_trace_id())

@@ -1,0 +1,55 @@
+"""The embedder's settings, from the environment: `PALIMPSEST_EMBEDDER_…`."""
+
+from pathlib import Path
+from typing import Literal
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+BackendName = Literal["bundled", "sentence-transformers"]
+DtypeName = Literal["auto", "int8", "float16", "bfloat16", "float32"]
+
+
+class EmbedderSettings(BaseSettings):
+    """Which model runs, where, and how much work may wait for it. 0 and `auto` mean: chosen for the device."""
+
+    model_config = SettingsConfigDict(env_prefix="PALIMPSEST_EMBEDDER_", frozen=True, extra="ignore")
+
+    backend: BackendName = "bundled"
+    """`bundled` needs nothing; `sentence-transformers` runs `model`."""
+
+    model: str = Field(default="intfloat/multilingual-e5-small", min_length=1, max_length=256)
+    """Name on the Hugging Face hub, or a folder. Only for `sentence-transformers`."""
+
+    revision: str = Field(default="", max_length=128)
+    """Branch, tag or commit of a model on the hub; empty for its main branch."""
+
+    trust_remote_code: bool = False
+    """Whether a model may bring code of its own, which then runs in this process."""
+
+    device: str = "auto"
+    """`auto`, `cpu`, `mps`, `cuda` or `cuda:N`. The bundled model always runs on `cpu`."""
+
+    dtype: DtypeName = "auto"
+    """Numeric type of the weights. The bundled model has `int8` and `float32`."""
+
+    query_prefix: str | None = Field(default=None, max_length=256)
+    """Text before a query; unset for the model's own. Only for `sentence-transformers`."""
+
+    passage_prefix: str | None = Field(default=None, max_length=256)
+    """Text before a passage; unset for the model's own. Only for `sentence-transformers`."""
+
+    max_tokens: int = Field(default=0, ge=0)
+    """Most tokens of a window, where the model allows more. Only for `sentence-transformers`."""
+
+    batch_tokens: int = Field(default=0, ge=0)
+    """Token budget of a batch: its longest text times its number of texts."""
+
+    queue_tokens: int = Field(default=500_000, ge=1)
+    """Tokens that may wait before calls are answered RESOURCE_EXHAUSTED."""
+
+    threads: int = Field(default=0, ge=0)
+    """Threads of one model on the processor."""
+
+    cache_folder: Path | None = None
+    """Where the bundled model is built; unset for `palimpsest` in the user's cache."""
