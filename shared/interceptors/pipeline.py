@@ -4,6 +4,7 @@ One interceptor of gRPC for all the steps: each method's handler is wrapped once
 wrong inside, decoding and encoding included, passes the step that turns errors into statuses.
 """
 
+import asyncio
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
@@ -23,6 +24,10 @@ from shared.validation import require_valid
 
 OUR_METHODS = "/palimpsest."
 UNKNOWN_METHOD = "unknown"
+
+# To a server the stream of a client that cancels ends like one that is complete; the cancellation comes a moment later.
+# Without the wait a cancelled stream would be counted, and treated by the servicer, as a finished one.
+_CANCELLATION_DUE_S = 0.005
 
 _Continuation = Callable[[grpc.HandlerCallDetails], Awaitable[grpc.RpcMethodHandler]]
 
@@ -55,11 +60,12 @@ class Pipeline(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc ships 
         behaviour = _behaviour(handler)
         if behaviour.__module__.endswith("_pb2_grpc"):  # the generated one: the servicer does not have the method
             return self._refusing(method, name=method)
+        request_type, response_type = _types(method)
         wrapped = _Wrapped(
             method=method,
             behaviour=behaviour,
-            request_type=_request_type(method),
-            encode=self._limited(handler.response_serializer),
+            request_type=request_type,
+            encode=self._limited(response_type),
             steps=self._steps,
             streams_requests=handler.request_streaming,
         )
@@ -74,9 +80,11 @@ class Pipeline(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc ships 
         # Of the four kinds of handlers this one waits for no message, so it can answer any client.
         return grpc.stream_stream_rpc_method_handler(refuse)
 
-    def _limited(self, encode: Callable[[Message], bytes]) -> Callable[[Message], bytes]:
+    def _limited(self, response_type: type[Message]) -> Callable[[Message], bytes]:
         def encode_within_limit(response: Message) -> bytes:
-            raw = encode(response)
+            if not isinstance(response, response_type):  # protobuf would send any message
+                raise TypeError(f"the answer is a {type(response).__name__}, not a {response_type.__name__}")
+            raw = response.SerializeToString()
             if len(raw) > self._max_message_bytes:
                 raise MessageTooLarge(self._max_message_bytes)
             return raw
@@ -131,10 +139,27 @@ class _Wrapped:
     def _checked(self, request: Any) -> Any:
         """A single request decoded and checked; a stream as it is: its messages are checked by the servicer."""
         if self.streams_requests:
-            return request
+            return Requests(request)
         message = self._decoded(request)
         require_valid(message)
         return message
+
+
+class Requests:
+    """The stream of a client's messages; its end is the end that the client gave it, not a cancellation."""
+
+    def __init__(self, messages: AsyncIterator[Message]) -> None:
+        self._messages = messages
+
+    def __aiter__(self) -> "Requests":
+        return self
+
+    async def __anext__(self) -> Message:
+        try:
+            return await self._messages.__anext__()
+        except StopAsyncIteration:
+            await asyncio.sleep(_CANCELLATION_DUE_S)
+            raise
 
 
 async def _write_all(responses: AsyncGenerator[Message, None], context: grpc.aio.ServicerContext) -> None:
@@ -159,7 +184,7 @@ def _behaviour(handler: grpc.RpcMethodHandler) -> Callable[..., Any]:
     return behaviour
 
 
-def _request_type(method: str) -> type[Message]:
+def _types(method: str) -> tuple[type[Message], type[Message]]:
     service, name = method.removeprefix("/").split("/")
     found = descriptor_pool.Default().FindServiceByName(service).methods_by_name[name]
-    return message_factory.GetMessageClass(found.input_type)
+    return message_factory.GetMessageClass(found.input_type), message_factory.GetMessageClass(found.output_type)

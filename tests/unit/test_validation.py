@@ -90,6 +90,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ({"count": -6}, "count"),
     ({"colour": 7}, "colour"),
     ({"tags": ["a", "b", "c", "d"]}, "tags"),
+    ({"tags": ["toolong"] * 4}, "tags"),  # too many to look at each
     ({"tags": ["a", "b", "toolong"]}, "tags[2]"),
     ({"tags": ["a", "\0"]}, "tags[1]"),
     ({"tags": ["a", "b", "a"]}, "tags[2]"),
