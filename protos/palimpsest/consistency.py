@@ -32,7 +32,7 @@ class ConsistencyTokens:
     def remember(self, namespace: str, token: str) -> None:
         """Keeps the token of a write, unless it is of an earlier one than the token that is kept."""
         with self._lock:
-            self._tokens[namespace] = later(self._tokens.get(namespace, ""), token)
+            self._tokens[namespace] = later(self._tokens.get(namespace, self._shared), token)
             self._tokens.move_to_end(namespace)
             if len(self._tokens) > self._most_namespaces:
                 _, oldest = self._tokens.popitem(last=False)

@@ -23,6 +23,7 @@ from palimpsest.v1.reference_pb2 import SourceIdentity
 
 from shared.interceptors import status
 from tests.integration.remembering import Memory, Reader, correction, memory_in, observation, serving, token_at
+from tests.integration.test_server_lifecycle import make_certificate
 
 README = Path(palimpsest.client.__file__).parents[1] / "README.md"
 
@@ -154,7 +155,7 @@ async def test_a_client_waits_out_a_restart() -> None:
     async with AsyncClient(f"127.0.0.1:{port}") as client:
         call = asyncio.create_task(client.search("a", "q"))
         await asyncio.sleep(0.3)
-        reader = Reader()
+        reader = Reader()  # type: ignore[abstract]  # what it lacks is not implemented
         async with serving("ReaderService", lambda to: add_ReaderServiceServicer_to_server(reader, to), port=port):
             assert (await call).fingerprint == "fp-test"
 
@@ -202,14 +203,39 @@ def test_token_may_stay_on_the_machine(target: str) -> None:
     Client(target, token="secret").close()
 
 
+@pytest.mark.parametrize("style", ["sync", "async"])
+async def test_tls_with_a_certificate_of_the_client(style: str, tmp_path: Path) -> None:
+    """AC-1: mutual TLS from files, under the name in the certificate; without the client's certificate no call."""
+    (server_cert, server_key), (cert, key) = (make_certificate(tmp_path, name) for name in ("server", "client"))
+    files = {"tls_cert_file": server_cert, "tls_key_file": server_key, "tls_client_ca_file": cert}
+    async with memory_in(style, **files) as memory:
+        tls = Tls(ca_file=server_cert, cert_file=cert, key_file=str(key), server_name="localhost")
+        client = await memory.client(tls=tls, token="secret")
+        await memory.do(lambda: client.search("a", "q"))
+        assert memory.reader.metadata[0]["authorization"] == "Bearer secret"
+        stranger = await memory.client(tls=Tls(ca_file=server_cert, server_name="localhost"), max_attempts=1)
+        error = await memory.failure(lambda: stranger.search("a", "q"))
+        assert error.code() is grpc.StatusCode.UNAVAILABLE
+
+
+def test_half_of_a_client_certificate_is_refused(tmp_path: Path) -> None:
+    """AC-1: a certificate without its key would silently be no certificate."""
+    with (
+        Client("localhost:1", tls=Tls(cert_file=tmp_path / "cert")) as client,
+        pytest.raises(ValueError, match="key_file"),
+    ):
+        _ = client.reader
+
+
 async def test_reads_carry_the_latest_write(memory: Memory) -> None:
     """RE-12: a write's token goes with later reads of its namespace, and with no other."""
     client = await memory.client()
     await memory.do(lambda: client.record("a", observation()))
     await memory.do(lambda: client.record("a", observation()))
     await memory.do(lambda: client.record("b", observation()))
-    for namespace in ("a", "b", "c"):
-        await memory.do(lambda namespace=namespace: client.search(namespace, "q"))
+    await memory.do(lambda: client.search("a", "q"))
+    await memory.do(lambda: client.search("b", "q"))
+    await memory.do(lambda: client.search("c", "q"))
     assert [seen.consistency_token for seen in memory.reader.seen] == [token_at(2), token_at(3), ""]
     assert client.consistency_token("a") == token_at(2)
 
@@ -402,7 +428,7 @@ def test_calls_in_flight_of_a_thread_are_results_and_futures() -> None:
     """SH-5: the stubs' other ways of calling have the same policies."""
 
     def use(targets: dict[str, str]) -> None:
-        with Client(**targets, token="secret") as client:
+        with Client(writer=targets["writer"], reader=targets["reader"], token="secret") as client:
             client.record("a", observation())
             request = reads.SearchRequest(namespace="a", query="q")
             assert client.reader.Search.future(request).result().fingerprint == "fp-test"
