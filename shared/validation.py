@@ -16,8 +16,11 @@ from palimpsest.v1.limits_pb2 import FieldLimits
 from shared.errors import Violation, invalid
 from shared.field_rules import TEXT_FAULTS, Rule, length_words, rule_of, text_rule
 
-# The servicer checks these items one by one, so that a bad one never fails its neighbours (OB-6).
-CHECKED_PER_ITEM = {"palimpsest.v1.BatchRecordObservationsRequest": "observations"}
+# The servicer checks these items one by one, so that a bad one never fails its neighbours (OB-6, EM-4).
+CHECKED_PER_ITEM = {
+    "palimpsest.v1.BatchRecordObservationsRequest": "observations",
+    "palimpsest.v1.EmbedRequest": "texts",
+}
 
 _CHECKED_PER_ITEM = frozenset(f"{message}.{field}" for message, field in CHECKED_PER_ITEM.items())
 

@@ -12,7 +12,11 @@ from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
 from grpc_health.v1 import health_pb2, health_pb2_grpc
 from palimpsest.v1 import embedder_service_pb2 as pb
 from palimpsest.v1 import embedder_service_pb2_grpc as pb_grpc
-from palimpsest.v1.error_reason_pb2 import ERROR_REASON_INTERNAL, ERROR_REASON_INVALID_FIELD
+from palimpsest.v1.error_reason_pb2 import (
+    ERROR_REASON_INTERNAL,
+    ERROR_REASON_INVALID_FIELD,
+    ERROR_REASON_INVALID_TEXT,
+)
 
 from services.embedder.backend import InputType
 from services.embedder.backends.bundled import BundledBackend, load_bundled
@@ -149,15 +153,17 @@ async def test_one_bad_text_never_fails_its_neighbours(embedder):
     """EM-4, fault 22: a status per item, and no zero or NaN vector."""
     texts = [f"заметка номер {number}" for number in range(128)]
     blank = {3: "", 40: "   ", 99: "\n\t\u200b"}
+    unreadable = {11: "nul \0 inside", 12: "x" * 1_048_577}
     odd = {5: "😀", 77: "очень длинный текст " * 1500, 127: "\u0301"}
-    for index, text in (blank | odd).items():
+    for index, text in (blank | unreadable | odd).items():
         texts[index] = text
     response = await embedder.Embed(pb.EmbedRequest(texts=texts, input_type=PASSAGE))
     assert len(response.results) == 128
     for index, result in enumerate(response.results):
-        if index in blank:
+        if index in blank or index in unreadable:
             assert result.error.code == grpc.StatusCode.INVALID_ARGUMENT.value[0]
-            assert result.error.reason == ERROR_REASON_INVALID_FIELD
+            wanted = ERROR_REASON_INVALID_TEXT if index == 11 else ERROR_REASON_INVALID_FIELD
+            assert result.error.reason == wanted
             assert [violation.field for violation in result.error.violations] == [f"texts[{index}]"]
             assert result.token_count == 0
         else:

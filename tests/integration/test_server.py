@@ -52,18 +52,20 @@ async def test_a_handler_that_is_no_coroutine_is_awaited_too(server: Running) ->
 
 async def test_requests_are_validated_before_the_servicer(server: Running) -> None:
     """OP-2, SH-5: INVALID_ARGUMENT with each field's path, and the servicer never sees the request."""
-    error = await failure(server.embedder.Embed(pb.EmbedRequest(texts=["a", "b\0"])))
+    request = pb.EmbedRequest(texts=["a", "b\0"], expected_fingerprint="x" * 65)
+    error = await failure(server.embedder.Embed(request))
     assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
-    assert fields(error) == ["input_type", "texts[1]"]
+    # The texts are left to the servicer, which answers each on its own.
+    assert fields(error) == ["input_type", "expected_fingerprint"]
     assert reason(error) == "INVALID_FIELD"
     assert not server.servicer.seen
 
 
 async def test_text_that_is_not_utf8_is_named(server: Running) -> None:
     """OB-8: a lone surrogate is refused with the field's path, not with a parser's complaint."""
-    error = await failure(server.embed_raw(b"\x0a\x02ok\x0a\x03\xed\xa0\x80\x10\x02"))
+    error = await failure(server.embed_raw(b"\x0a\x02ok\x10\x02\x1a\x03\xed\xa0\x80"))
     assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
-    assert fields(error) == ["texts[1]"]
+    assert fields(error) == ["expected_fingerprint"]
     assert reason(error) == "INVALID_TEXT"
 
 
@@ -255,7 +257,7 @@ async def test_content_is_never_logged(server: Running, caplog: pytest.LogCaptur
     """OP-3: one line a call with method, code and duration; nothing of the request."""
     caplog.set_level(logging.DEBUG)
     await server.embedder.Embed(pb.EmbedRequest(texts=["canary"], input_type=1))
-    await failure(server.embedder.Embed(pb.EmbedRequest(texts=["canary\0"], input_type=1)))
+    await failure(server.embedder.Embed(pb.EmbedRequest(texts=["a"], input_type=1, expected_fingerprint="canary\0")))
     await eventually(lambda: len([record for record in caplog.records if record.getMessage() == "call"]) >= 2)
     lines = [vars(record) for record in caplog.records]
     assert [line["code"] for line in lines if line["msg"] == "call"] == ["OK", "INVALID_ARGUMENT"]

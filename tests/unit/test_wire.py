@@ -32,7 +32,7 @@ def test_broken_text_becomes_nul_of_the_same_length(broken: bytes) -> None:
     assert message.texts[2] == "после"
     assert message.input_type == 2
     assert len(message.texts[1].encode()) == len(broken)
-    assert [violation.field for violation in violations(message)] == ["texts[1]"]
+    assert "\0" in message.texts[1]
 
 
 def test_text_inside_items_maps_and_submessages() -> None:
