@@ -101,11 +101,13 @@ class Writer(Remembering, WriterServiceServicer):
 
 
 class Reader(Remembering, ReaderServiceServicer):
-    """Answers with nothing."""
+    """Answers with nothing but a fingerprint."""
+
+    fingerprint = "fp-test"
 
     async def Search(self, request: Any, context: Any) -> Any:
         await self.arrived(request, context)
-        return reads.SearchResponse(fingerprint="fp-test")
+        return reads.SearchResponse(fingerprint=self.fingerprint)
 
     async def CompileContext(self, request: Any, context: Any) -> Any:
         await self.arrived(request, context)

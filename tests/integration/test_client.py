@@ -406,6 +406,21 @@ async def test_messages_of_the_services_limit_pass() -> None:
         assert len(memory.writer.seen) == 1
 
 
+async def test_a_large_answer_passes(memory: Memory) -> None:
+    """OP-1: what a service may send a client takes: gRPC's own limit is 4 MiB."""
+    memory.reader.fingerprint = "x" * 20_000_000
+    client = await memory.client()
+    assert len((await memory.do(lambda: client.search("a", "q"))).fingerprint) == 20_000_000
+
+
+async def test_a_message_over_the_limit_is_not_sent(memory: Memory) -> None:
+    """OP-1: the client's own limit ends the call before the network does the work in vain."""
+    client = await memory.client(max_message_bytes=100_000)
+    error = await memory.failure(lambda: client.record("a", observation(content="x" * 200_000)))
+    assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+    assert not memory.writer.seen
+
+
 async def test_one_target_serves_all() -> None:
     """SH-4: where one address has all services, one connection is enough."""
     async with memory_in("async") as memory, AsyncClient(memory.targets["reader"]) as client:
