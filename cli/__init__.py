@@ -1,1 +1,1 @@
-"""The palimpsest command."""
+"""The `palimpsest` command: starts the system, feeds it, and asks it."""

@@ -1,0 +1,74 @@
+# Everything runs in .venv, which is made here with plain `python3 -m venv` and pip. Nothing else is needed.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
+DECLARATIONS := pyproject.toml protos/pyproject.toml
+# What is installed: `local` runs the system, `dev` tests it (and brings torch).
+LOCAL := $(VENV)/.installed-local
+DEV := $(VENV)/.installed-dev
+PATHS := services shared cli bench tests protos
+ARGS ?=
+BENCH ?= quality
+
+.DEFAULT_GOAL := help
+.PHONY: help venv demo up test lint types unit protos bench format clean
+
+help: ## this list
+	@echo "make TARGET [PYTHON=python3.12] [ARGS=...]"
+	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  \1\t\2/' | expand -t 12
+
+venv: $(LOCAL) ## the virtual environment, with all that runs the system
+
+demo: $(LOCAL) ## record this repository on the embedded default, ask three questions, stop
+	$(BIN)/python -m cli.main demo . $(ARGS)
+
+up: $(LOCAL) ## run the whole system until Ctrl-C; ARGS="--port 0 --data DIR"
+	$(BIN)/python -m cli.main up $(ARGS)
+
+test: lint types unit ## all that has to pass: lint, types, tests
+
+lint: $(DEV) ## ruff: rules and format
+	$(BIN)/ruff check $(PATHS)
+	$(BIN)/ruff format --check $(PATHS)
+
+types: $(DEV) ## mypy, strict
+	$(BIN)/mypy
+
+unit: $(DEV) ## the tests alone; ARGS="tests/unit -k name"
+	$(BIN)/python -m pytest $(ARGS)
+
+protos: $(DEV) ## lint the contract, then generate the stubs
+	$(BIN)/buf lint protos
+	$(BIN)/buf format -w protos
+	$(BIN)/python protos/generate.py
+
+bench: $(DEV) ## measure the embedded system; BENCH=quality or ingest, ARGS for its options
+	$(BIN)/python -m bench.$(BENCH) $(ARGS)
+
+format: $(DEV) ## ruff: put the code in order
+	$(BIN)/ruff check --fix $(PATHS)
+	$(BIN)/ruff format $(PATHS)
+
+clean: ## remove the virtual environment and all caches, not the data
+	rm -rf $(VENV) .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+$(BIN)/python:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
+		echo "Python 3.11 or newer is needed, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1 || true)." >&2; \
+		echo "Name one that is: make PYTHON=python3.12" >&2; exit 1; }
+	@# A half-made environment would pass for one the next time.
+	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }
+
+$(LOCAL): $(DECLARATIONS) | $(BIN)/python
+	@echo "Installing what runs the system into $(VENV) (once)"
+	$(PIP) install -e protos -e '.[local]'
+	@touch $@
+
+# `dev` holds `local`, so that neither target installs anew after it.
+$(DEV): $(DECLARATIONS) | $(BIN)/python
+	@echo "Installing what tests the system into $(VENV) (once; it brings torch)"
+	$(PIP) install -e protos -e '.[dev]'
+	@touch $(LOCAL) $@

@@ -1,0 +1,65 @@
+"""The `palimpsest` command: its subcommands, and what they end with."""
+
+import logging
+import sys
+from typing import NoReturn
+
+import typer
+
+from cli.commands.context import context
+from cli.commands.facts import facts
+from cli.commands.ingest import ingest
+from cli.commands.init_db import init_db
+from cli.commands.record import record
+from cli.commands.record_git import record_git
+from cli.commands.search import search
+from cli.commands.status import status
+from cli.commands.up import up
+from cli.demo import demo
+from cli.failure import EXIT_CODES_HELP, Failure
+from cli.output import note
+
+_INTERRUPTED = 130
+
+app = typer.Typer(
+    name="palimpsest",
+    help="A memory for AI agents and the services around them.",
+    epilog=EXIT_CODES_HELP,
+    no_args_is_help=True,
+    add_completion=False,
+    # Local variables of a traceback hold content; what users get is one line.
+    pretty_exceptions_enable=False,
+    rich_markup_mode=None,
+)
+app.command("up", epilog=EXIT_CODES_HELP)(up)
+app.command("demo", epilog=EXIT_CODES_HELP)(demo)
+app.command("init-db", epilog=EXIT_CODES_HELP)(init_db)
+app.command("record", epilog=EXIT_CODES_HELP)(record)
+app.command("record-git", epilog=EXIT_CODES_HELP)(record_git)
+app.command("ingest", epilog=EXIT_CODES_HELP)(ingest)
+app.command("search", epilog=EXIT_CODES_HELP)(search)
+app.command("context", epilog=EXIT_CODES_HELP)(context)
+app.command("facts", epilog=EXIT_CODES_HELP)(facts)
+app.command("status", epilog=EXIT_CODES_HELP)(status)
+
+
+def main() -> NoReturn:
+    """Runs the command line and ends the process with its exit code."""
+    # Without a handler Python writes warnings between the lines meant for the user.
+    logging.getLogger().addHandler(logging.NullHandler())
+    for stream in (sys.stdout, sys.stderr):
+        # A terminal that cannot show a character gets its escape, rather than the user a traceback.
+        if hasattr(stream, "reconfigure"):
+            stream.reconfigure(errors="backslashreplace")
+    try:
+        app()
+    except Failure as failure:
+        note(f"error: {failure}", "red")
+        sys.exit(failure.code)
+    except KeyboardInterrupt:
+        sys.exit(_INTERRUPTED)
+    sys.exit(0)
+
+
+if __name__ == "__main__":
+    main()

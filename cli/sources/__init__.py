@@ -1,0 +1,1 @@
+"""What is read and turned into observations: JSON lines, git histories, folders of Markdown."""
