@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 if __package__ in (None, ""):  # run as a file
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
@@ -46,10 +47,11 @@ def load(target: System, folder: Path, batch: int) -> dict[str, float]:
 
 def digest(target: System) -> str:
     """The digest of the namespace's projected state."""
-    return target.reader.Digest(reader_service_pb2.DigestRequest(namespace=NAMESPACE), timeout=TIMEOUT_S).digest
+    request = reader_service_pb2.DigestRequest(namespace=NAMESPACE)
+    return str(target.reader.Digest(request, timeout=TIMEOUT_S).digest)
 
 
-def run(target: System, folder: Path, batch: int) -> dict[str, object]:
+def run(target: System, folder: Path, batch: int) -> dict[str, Any]:
     """Loads twice and compares."""
     first = load(target, folder, batch)
     before = digest(target)
@@ -85,7 +87,7 @@ def main() -> None:
         raise SystemExit(1)
 
 
-def _table(figures: dict) -> Iterator[str]:
+def _table(figures: dict[str, Any]) -> Iterator[str]:
     for name in ("first", "second"):
         row = figures[name]
         yield f"{name:7}" + "  ".join(f"{key} {value}" for key, value in row.items())

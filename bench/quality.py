@@ -14,11 +14,12 @@ import time
 from collections import defaultdict
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 if __package__ in (None, ""):  # run as a file
     sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from palimpsest.v1 import reader_service_pb2, retrieval_pb2, writer_service_pb2
+from palimpsest.v1 import observation_pb2, reader_service_pb2, retrieval_pb2, writer_service_pb2
 
 from bench import folder as data
 from bench import measures
@@ -45,7 +46,7 @@ class Outcome:
 
 def load(target: System, folder: Path) -> int:
     """Records every document and waits for its vectors; returns how many there are. Raises SystemExit on a refusal."""
-    waiting: dict[str, list[data.observation_pb2.Observation]] = defaultdict(list)
+    waiting: dict[str, list[observation_pb2.Observation]] = defaultdict(list)
     count = 0
     for namespace, observation in data.documents(folder):
         waiting[namespace].append(observation)
@@ -62,7 +63,7 @@ def load(target: System, folder: Path) -> int:
     return count
 
 
-def _record(target: System, namespace: str, observations: list[data.observation_pb2.Observation]) -> None:
+def _record(target: System, namespace: str, observations: list[observation_pb2.Observation]) -> None:
     request = writer_service_pb2.BatchRecordObservationsRequest(namespace=namespace, observations=observations)
     for result in target.writer.BatchRecordObservations(request, timeout=LOAD_TIMEOUT_S).results:
         if result.HasField("error"):
@@ -88,7 +89,7 @@ def ask(target: System, question: data.Question) -> Outcome:
     )
 
 
-def report(folder: Path, docs: int, outcomes: list[Outcome]) -> dict[str, object]:
+def report(folder: Path, docs: int, outcomes: list[Outcome]) -> dict[str, Any]:
     """The figures as one JSON object."""
     answerable = [outcome for outcome in outcomes if outcome.question.answerable]
     unanswerable = [outcome for outcome in outcomes if not outcome.question.answerable]
@@ -121,7 +122,7 @@ def _summary(outcomes: list[Outcome]) -> dict[str, float]:
     return measures.summary([(outcome.ranked, outcome.question.relevant) for outcome in outcomes])
 
 
-def print_table(figures: dict) -> None:
+def print_table(figures: dict[str, Any]) -> None:
     """Prints the figures for people."""
     print(f"{figures['folder']}: {figures['docs']} documents, {figures['queries']} questions")
     columns = ("n", "recall@1", "recall@5", "recall@10", "recall@20", "ndcg@10", "mrr")

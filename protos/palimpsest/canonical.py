@@ -90,7 +90,8 @@ def _json(value: Any) -> bytes:
 
 @cache
 def _is_json(field: FieldDescriptor) -> bool:
-    return bool(field.GetOptions().Extensions[limits_pb2.limits].json)
+    # The stub types an extension by its field, which the generator does not name so.
+    return bool(field.GetOptions().Extensions[limits_pb2.limits].json)  # type: ignore[index]
 
 
 def _field(field: FieldDescriptor, value: Any) -> bytes:

@@ -23,16 +23,14 @@ def content_hash(observation: observation_pb2.Observation) -> str:
     return hashlib.sha256(canonical_message(observation, leave_out=_NOT_CONTENT)).hexdigest()
 
 
-def observation_id(
-    namespace: str, source: reference_pb2.SourceIdentity, *, content_hash: str | None = None
-) -> str:
+def observation_id(namespace: str, source: reference_pb2.SourceIdentity, *, content_hash: str | None = None) -> str:
     """Returns `obs-` and 24 hex digits. `content_hash` is needed, and used, only where the source has no external id.
 
     Raises:
         ValueError: neither an external id nor a content hash is given.
     """
     if source.external_id:
-        identity = ("source", source.system, source.stream, source.external_id, source.revision)
+        identity: tuple[str, ...] = ("source", source.system, source.stream, source.external_id, source.revision)
     elif content_hash is not None:
         identity = ("content", source.system, source.stream, content_hash)
     else:

@@ -14,6 +14,8 @@ from shared.interceptors.call import Call
 from shared.interceptors.status import to_status
 from shared.logs import current_trace_id
 
+RETRY_PUSHBACK = "grpc-retry-pushback-ms"
+
 _log = logging.getLogger(__name__)
 
 
@@ -43,5 +45,10 @@ async def _abort_as_fault(call: Call, error: BaseException) -> NoReturn:
 
 async def _abort(call: Call, error: PalimpsestError) -> NoReturn:
     call.reason = error.reason
-    await call.context.abort_with_status(rpc_status.to_status(to_status(error)))
+    status = rpc_status.to_status(to_status(error))
+    if error.retry_after_s is not None:
+        # gRPC's own retries read this trailer and not RetryInfo (gRFC A6).
+        pushback = (RETRY_PUSHBACK, str(round(error.retry_after_s * 1000)))
+        status = status._replace(trailing_metadata=(*status.trailing_metadata, pushback))
+    await call.context.abort_with_status(status)
     raise AssertionError("an aborted call never goes on")

@@ -86,6 +86,7 @@ async def test_domain_errors_come_with_details(server: Running) -> None:
     assert (error.code(), reason(error)) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "QUEUE_FULL")
     assert dict(detail(error, ErrorInfo).metadata) == {"queue": "embed"}
     assert detail(error, RetryInfo).retry_delay.nanos == 500_000_000
+    assert dict(error.trailing_metadata())["grpc-retry-pushback-ms"] == "500"
 
 
 async def test_an_uncaught_exception_is_internal_without_its_text(
