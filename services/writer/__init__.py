@@ -1,0 +1,1 @@
+"""The writer: takes observations, projects them, and sees to their vectors. The only service that writes knowledge."""

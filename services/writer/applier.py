@@ -1,0 +1,127 @@
+"""Writes batches of projected observations: the claim and all that follows from it in one transaction, of a number of
+statements that does not grow with the batch.
+
+Locks are taken in one order by everybody: namespaces, observations, entities, facts, documents, passages, vectors, the
+queue, claims, links; within each by rising key. So writers wait for each other, but not in a circle.
+"""
+
+import asyncio
+import hashlib
+import logging
+from collections.abc import Callable, Sequence
+
+from services.writer.passage_store import PassageStore
+from services.writer.recording import Outcome, PreparedObservation
+from services.writer.steps.claiming import claim, first_of_each, outcomes
+from services.writer.steps.documents import write_documents
+from services.writer.steps.entities import write_entities
+from services.writer.steps.facts import write_facts
+from services.writer.steps.links import write_links
+from services.writer.steps.passages import wanted_passages, write_passages
+from services.writer.steps.refusals import write_refusals
+from services.writer.store import Store
+from shared.database import Connection, Database, StatementFailed
+from shared.errors import Internal
+from shared.logs import current_trace_id
+
+_log = logging.getLogger(__name__)
+
+
+class _MustBeAloneError(Exception):
+    """The batch touches facts that statements connect, so its namespaces must be locked against all other writers."""
+
+    def __init__(self, namespaces: set[str]) -> None:
+        super().__init__()
+        self.namespaces = namespaces
+
+
+class Applier:
+    """Stores observations in a database. `assertion_count` tells how many assertions a stored message has."""
+
+    def __init__(self, database: Database, assertion_count: Callable[[bytes], int]) -> None:
+        self._database = database
+        self._assertion_count = assertion_count
+
+    async def apply(self, items: Sequence[PreparedObservation], *, timeout_s: float | None = None) -> list[Outcome]:
+        """Stores observations, all in one transaction; answers what became of each, in order.
+
+        A duplicate and a conflict change nothing and harm no neighbour. An item that the database cannot take, which is
+        a fault of ours, is found by storing each alone. Raises DatabaseUnavailable, DeadlineExceeded, WriteContention.
+        """
+        if not items:
+            return []
+        try:
+            return await self._apply_together(items, timeout_s)
+        except StatementFailed:
+            if len(items) == 1:
+                raise
+            _log.exception("a batch failed, each of its items is tried alone")
+        return [await self._apply_alone(item, timeout_s) for item in items]
+
+    async def _apply_alone(self, item: PreparedObservation, timeout_s: float | None) -> Outcome:
+        try:
+            [outcome] = await self._apply_together([item], timeout_s)
+        except StatementFailed:
+            return Internal(current_trace_id())
+        return outcome
+
+    async def _apply_together(self, items: Sequence[PreparedObservation], timeout_s: float | None) -> list[Outcome]:
+        clock = asyncio.get_running_loop().time
+        until = None if timeout_s is None else clock() + timeout_s
+        alone_in = {item.namespace for item in items if _speaks_of_others(item)}
+
+        async def work(connection: Connection) -> list[Outcome]:
+            return await self._write(connection, items, alone_in)
+
+        while True:
+            try:
+                left_s = None if until is None else max(0.0, until - clock())
+                return await self._database.transaction(work, timeout_s=left_s)
+            except _MustBeAloneError as error:
+                alone_in |= error.namespaces
+
+    async def _write(
+        self, connection: Connection, items: Sequence[PreparedObservation], alone_in: set[str]
+    ) -> list[Outcome]:
+        store = Store(connection)
+        await _lock(store, items, alone_in)
+        claimed = await claim(store, items)
+        projections = [item.projection for key, item in sorted(first_of_each(items).items()) if key in claimed]
+        if projections:
+            entities = await write_entities(store, projections)
+            facts, refusals = await write_facts(store, projections)
+            documents = await write_documents(store, projections)
+            wanted = wanted_passages(projections, entities, facts, documents)
+            await write_passages(PassageStore(connection), wanted)
+            await write_links(store, projections, entities)
+            await write_refusals(store, refusals, self._assertion_count)
+        return await outcomes(store, items, claimed)
+
+
+async def _lock(store: Store, items: Sequence[PreparedObservation], alone_in: set[str]) -> None:
+    """Locks the namespaces, shared where possible.
+
+    A claim or a supersession takes effect when its other end arrives. Two transactions that write the two ends at the
+    same time would not see each other: so who writes such statements, or facts that stored ones speak of, is alone in
+    the namespace.
+    """
+    namespaces = {item.namespace for item in items}
+    await store.lock_namespaces(sorted((_lock_key(name), name in alone_in) for name in namespaces))
+    facts = {
+        (item.namespace, fact.fact_id)
+        for item in items
+        if item.namespace not in alone_in
+        for fact in item.projection.facts
+    }
+    if connected := await store.namespaces_with_statements_about(sorted(facts)):
+        raise _MustBeAloneError(connected)
+
+
+def _speaks_of_others(item: PreparedObservation) -> bool:
+    projection = item.projection
+    return bool(projection.claims or projection.supersessions or projection.retractions)
+
+
+def _lock_key(namespace: str) -> int:
+    digest = hashlib.sha256(b"palimpsest.writer\0" + namespace.encode()).digest()
+    return int.from_bytes(digest[:8], "big", signed=True)

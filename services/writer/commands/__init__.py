@@ -1,0 +1,1 @@
+"""The use cases of the writer, one module per RPC."""

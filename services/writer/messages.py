@@ -1,0 +1,227 @@
+"""Between the contract's messages and the writer's values."""
+
+import asyncio
+from collections.abc import Callable, Iterable, Sequence
+
+from palimpsest import ids
+from palimpsest.canonical import nfc
+from palimpsest.v1.embedder_service_pb2 import ModelFingerprint
+from palimpsest.v1.governance_pb2 import EmbeddingSpace
+from palimpsest.v1.item_error_pb2 import FieldViolation, ItemError
+from palimpsest.v1.observation_pb2 import FailedAssertion, Observation, ObservationStatus, RecordedObservation
+from palimpsest.v1.reference_pb2 import Permissions, Visibility
+from palimpsest.v1.writer_service_pb2 import GetEmbeddingStatusResponse, RecordObservationResult
+
+from services.writer.embedding_status import EmbeddingStatus
+from services.writer.passage_store import Space
+from services.writer.projection.project import project
+from services.writer.recording import FailureEntry, Item, Outcome, PreparedObservation, Recorded
+from shared.errors import InvalidField, PalimpsestError, Violation, invalid
+from shared.interceptors.status import to_item_error
+from shared.timestamps import from_datetime
+from shared.validation import violations
+
+_MOST_ENTITY_KEYS = 1000
+_INVALID_ARGUMENT = 3
+
+_SHARED_WITH = {
+    Visibility.VISIBILITY_TEAM: "workspace",
+    Visibility.VISIBILITY_ORGANIZATION: "workspace",
+    Visibility.VISIBILITY_PROJECT: "project",
+}
+
+
+async def checked_and_prepared(
+    namespace: str, observations: Sequence[Observation], path: Callable[[int], str], subject: str
+) -> list[Item]:
+    """Observations of a batch, each prepared, or the error that it alone would have ended its call with (OB-6).
+
+    In a thread: a batch of long texts takes seconds to cut, and other calls go on meanwhile.
+    """
+    return await asyncio.to_thread(
+        lambda: [_item(namespace, one, path(index), subject) for index, one in enumerate(observations)]
+    )
+
+
+def _item(namespace: str, observation: Observation, path: str, subject: str) -> Item:
+    found = violations(observation, path)
+    try:
+        return invalid(found) if found else prepare(namespace, observation, path, subject)
+    except PalimpsestError as error:
+        return error
+
+
+async def prepared(namespace: str, observation: Observation, path: str, subject: str) -> PreparedObservation:
+    """An observation that is checked already, prepared in a thread. Raises InvalidField."""
+    return await asyncio.to_thread(prepare, namespace, observation, path, subject)
+
+
+def prepare(namespace: str, observation: Observation, path: str, subject: str) -> PreparedObservation:
+    """An observation that meets its limits as the value that is stored; `subject` is its caller's.
+
+    Raises InvalidField for what no single field's limits can say; `path` leads to the observation.
+    """
+    try:
+        return _prepare(namespace, observation, path, subject)
+    except RecursionError:
+        raise _invalid(path, "must not hold JSON that is nested that deeply") from None
+
+
+def _prepare(namespace: str, observation: Observation, path: str, subject: str) -> PreparedObservation:
+    source = observation.source
+    if source.revision and not source.external_id:
+        raise _invalid(f"{path}.source.revision", "must be empty where there is no external_id")
+    labelled = _labelled(observation, path, subject)
+    content_hash = ids.content_hash(observation)
+    observation_id = ids.observation_id(namespace, source, content_hash=content_hash)
+    projection = project(namespace, labelled, observation_id)
+    return PreparedObservation(
+        namespace=namespace,
+        observation_id=observation_id,
+        content_hash=content_hash,
+        source_system=source.system,
+        source_stream=source.stream,
+        external_id=source.external_id,
+        revision=source.revision,
+        kind=observation.kind,
+        occurred_at=projection.occurred_at,
+        actor_key=ids.typed_key(observation.actor) if observation.HasField("actor") else None,
+        subject_key=ids.typed_key(observation.subject) if observation.HasField("subject") else None,
+        scopes=projection.scopes,
+        content=observation.content,
+        data=observation.data or None,
+        message=_without_content(observation).SerializeToString(deterministic=True),
+        trace_id=observation.trace_id,
+        assertion_count=len(observation.assertions),
+        projection=projection,
+    )
+
+
+def assertion_count(message: bytes) -> int:
+    """How many assertions a stored observation has."""
+    return len(Observation.FromString(message).assertions)
+
+
+def assertion_kind(message: bytes, index: int) -> str:
+    """Which kind of assertion a stored observation has there, by the name of its field."""
+    return Observation.FromString(message).assertions[index].WhichOneof("assertion") or ""
+
+
+def _without_content(observation: Observation) -> Observation:
+    """What is stored as the message: content and data have columns of their own."""
+    copy = Observation()
+    copy.CopyFrom(observation)
+    copy.ClearField("content")
+    copy.ClearField("data")
+    return copy
+
+
+def _labelled(observation: Observation, path: str, subject: str) -> Observation:
+    """The observation with the labels that its permissions stand for; itself where it has none (AC-5)."""
+    records = [
+        (f"{path}.assertions[{index}].record.permissions", index)
+        for index, assertion in enumerate(observation.assertions)
+        if assertion.record.HasField("permissions")
+    ]
+    if not records and not observation.HasField("permissions"):
+        return observation
+    copy = Observation()
+    copy.CopyFrom(observation)
+    copy.scopes.extend(permission_labels(observation.permissions, f"{path}.permissions", subject))
+    for record_path, index in records:
+        record = copy.assertions[index].record
+        record.scopes.extend(permission_labels(record.permissions, record_path, subject))
+    return copy
+
+
+def permission_labels(permissions: Permissions, path: str, subject: str) -> list[str]:
+    """The visibility labels that permissions stand for (AC-5). Raises InvalidField."""
+    shared_with = _SHARED_WITH.get(permissions.visibility)
+    if bool(permissions.visibility_id) != bool(shared_with):
+        words = "is required with this visibility" if shared_with else "must be empty with this visibility"
+        raise _invalid(f"{path}.visibility_id", words)
+    labels = [f"role:{nfc(role)}" for role in permissions.read_roles]
+    if permissions.visibility == Visibility.VISIBILITY_PRIVATE:
+        labels.append(f"principal:{subject}")
+    if shared_with:
+        labels.append(f"{shared_with}:{nfc(permissions.visibility_id)}")
+    return labels
+
+
+def _invalid(field: str, description: str) -> InvalidField:
+    return InvalidField([Violation(field, description)])
+
+
+def to_result(outcome: Outcome, path: str) -> RecordObservationResult:
+    """What became of one observation of many; `path` leads to it in the request."""
+    if isinstance(outcome, PalimpsestError):
+        return RecordObservationResult(error=to_item_error(outcome))
+    return RecordObservationResult(recorded=to_recorded(outcome, path))
+
+
+def to_recorded(recorded: Recorded, path: str) -> RecordedObservation:
+    """What became of an observation that is stored; `path` leads to it in the request."""
+    return RecordedObservation(
+        observation_id=recorded.observation_id,
+        duplicate=recorded.duplicate,
+        status=ObservationStatus.Name(recorded.status),
+        failed_assertions=_failed_assertions(recorded.failures, path),
+        recorded_at=from_datetime(recorded.recorded_at),
+        entity_keys=recorded.entity_keys[:_MOST_ENTITY_KEYS],
+        fact_ids=recorded.fact_ids,
+    )
+
+
+def _failed_assertions(failures: Sequence[FailureEntry], path: str) -> Iterable[FailedAssertion]:
+    # Of several failures of one assertion the first stands for all.
+    first = {failure["index"]: failure for failure in reversed(failures)}
+    for _, failure in sorted(first.items()):
+        error = ItemError(
+            code=failure["code"],
+            message=failure["message"],
+            reason=f"ERROR_REASON_{failure['reason']}",
+            metadata=failure.get("metadata", {}),
+        )
+        if error.code == _INVALID_ARGUMENT:
+            error.violations.append(FieldViolation(field=f"{path}.{failure['field']}", description=failure["message"]))
+            error.metadata["violations"] = "1"
+        yield FailedAssertion(index=failure["index"], error=error)
+
+
+def to_space(fingerprint: ModelFingerprint) -> Space:
+    """The space of an embedder's fingerprint, as it would be stored."""
+    return Space(
+        fingerprint=fingerprint.id,
+        model=fingerprint.model,
+        revision=fingerprint.revision,
+        query_prefix=fingerprint.query_prefix,
+        passage_prefix=fingerprint.passage_prefix,
+        pooling=fingerprint.pooling,
+        dimension=fingerprint.dimension,
+        normalized=fingerprint.normalized,
+        table_name=f"vectors_{fingerprint.id.removeprefix('fp-')}",
+        state="building",
+    )
+
+
+def to_embedding_status(status: EmbeddingStatus) -> GetEmbeddingStatusResponse:
+    """Which spaces there are, and what waits."""
+    return GetEmbeddingStatusResponse(
+        spaces=(
+            EmbeddingSpace(
+                fingerprint=space.fingerprint,
+                model=space.model,
+                dimension=space.dimension,
+                state=f"EMBEDDING_SPACE_STATE_{space.state.upper()}",
+                vectors=vectors,
+                waiting=status.queue_depth if space.state == "active" else 0,
+                created_at=from_datetime(space.created_at) if space.created_at else None,
+            )
+            for space, vectors in status.spaces
+        ),
+        served_fingerprint=status.served_fingerprint,
+        mismatch=status.mismatch,
+        queue_depth=status.queue_depth,
+        oldest_age_s=int(status.oldest_age_s),
+        poisoned=status.poisoned,
+    )

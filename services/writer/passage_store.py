@@ -1,0 +1,201 @@
+"""Passages, vectors and the queue between them. Each method runs the statement of its name, inside the caller's
+transaction; the conventions are those of `store.py`."""
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, Self, TypeAlias
+
+from services.writer.columns import columns
+from shared.database import Connection
+from shared.statements import load_statements
+
+_statements = load_statements(Path(__file__).with_name("passage_store.sql"))
+
+Row: TypeAlias = Mapping[str, Any]
+PassageId: TypeAlias = tuple[str, int]
+"""A namespace, and the number of a passage in it."""
+PassageHash: TypeAlias = tuple[str, int, str]
+"""A passage, and the hash of what is to be embedded."""
+
+CHANNEL = "embedding"
+"""What `queue_passages` notifies on."""
+
+PASSAGE_WIDTH = 26
+_SPACE_LOCK_KEY = int.from_bytes(hashlib.sha256(b"palimpsest.embedding_spaces").digest()[:8], "big", signed=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Space:
+    """A vector space: whose vectors may be compared with each other."""
+
+    fingerprint: str
+    model: str
+    revision: str
+    query_prefix: str
+    passage_prefix: str
+    pooling: str
+    dimension: int
+    normalized: bool
+    table_name: str
+    state: str
+    created_at: datetime | None = None
+
+    @classmethod
+    def from_row(cls, row: Row) -> Self:
+        """The space of a row of `embedding_spaces`."""
+        return cls(**row)
+
+
+@dataclass(frozen=True, slots=True)
+class QueuedPassage:
+    """A passage that waits for a vector, leased."""
+
+    namespace: str
+    passage_id: int
+    embedding_hash: str
+    attempts: int
+    title: str
+    heading: str
+    text: str
+
+    @property
+    def id(self) -> PassageId:
+        """Which passage it is."""
+        return self.namespace, self.passage_id
+
+    @property
+    def hash(self) -> PassageHash:
+        """Its key in the queue."""
+        return self.namespace, self.passage_id, self.embedding_hash
+
+
+class PassageStore:
+    """The statements of one transaction."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def lock_passages(self, owners: Iterable[tuple[str, int, str]]) -> list[Row]:
+        """What (namespace, kind, owner_key) have, locked: key, passage_id, embedding_hash, occurred_at and
+        observation_id."""
+        return await self._run("lock_passages", owners, 3)
+
+    async def delete_passages(self, passages: Iterable[PassageId]) -> None:
+        """Delete passages with their vectors."""
+        await self._run("delete_passages", passages, 2)
+
+    async def upsert_passages(self, rows: Iterable[Sequence[Any]]) -> list[Row]:
+        """Write passages of owners that are locked; answers key, passage_id and embedding_hash of those that are new or
+        changed in anything."""
+        return await self._run("upsert_passages", rows, PASSAGE_WIDTH)
+
+    async def mirror_entities(self, rows: Iterable[Sequence[Any]]) -> list[PassageId]:
+        """Write (namespace, entity key, kind, importance, status, expires_at, hidden) onto the passages of its texts
+        and records, which are locked; answers those that changed."""
+        return _ids(await self._run("mirror_entities", rows, 7))
+
+    async def spaces(self) -> list[Space]:
+        """All vector spaces, the active one first."""
+        return [Space.from_row(dict(row.items())) for row in await self._connection.fetch(_statements.spaces)]
+
+    async def copy_vectors(self, table: str, passages: Iterable[PassageId]) -> set[PassageId]:
+        """Give passages the vector of an equal text of their namespace; answers which got one (DO-4)."""
+        return set(_ids(await self._run("copy_vectors", passages, 2, table)))
+
+    async def mirror_vectors(self, table: str, passages: Iterable[PassageId]) -> None:
+        """Write labels and visibility of locked passages onto their vectors (AC-4)."""
+        await self._run("mirror_vectors", passages, 2, table)
+
+    async def delete_stale_vectors(self, table: str, passages: Iterable[PassageId]) -> None:
+        """Delete vectors of what locked passages said before."""
+        await self._run("delete_stale_vectors", passages, 2, table)
+
+    async def queue_passages(self, passages: Iterable[PassageHash]) -> None:
+        """Let passages wait for a vector, as if for the first time, and notify `CHANNEL` at commit."""
+        await self._run("queue_passages", passages, 3)
+
+    async def unqueue_passages(self, passages: Iterable[PassageHash]) -> None:
+        """Take out of the queue those that wait for a vector of just this text."""
+        await self._run("unqueue_passages", passages, 3)
+
+    async def forget_queued(self, passages: Iterable[PassageId]) -> None:
+        """Take passages out of the queue."""
+        await self._run("forget_queued", passages, 2)
+
+    async def lock_space_creation(self) -> None:
+        """Hold the right to make spaces till the end of the transaction; waits for it."""
+        await self._connection.fetch(_statements.lock_space_creation, _SPACE_LOCK_KEY)
+
+    async def activate_space(self, space: Space) -> None:
+        """Make the space, with its table, and the active one. Fails where another is active."""
+        await self._connection.fetch(_statements.create_vector_table, space.table_name, space.dimension)
+        fields = (space.model, space.revision, space.query_prefix, space.passage_prefix, space.pooling)
+        await self._connection.fetch(
+            _statements.activate_space,
+            space.fingerprint,
+            *fields,
+            space.dimension,
+            space.normalized,
+            space.table_name,
+        )
+
+    async def claim_queued(self, count: int, lease_s: float) -> list[QueuedPassage]:
+        """Lease up to `count` passages that wait, those first that have waited longest; others' claims are skipped."""
+        rows = await self._connection.fetch(_statements.claim_queued, count, lease_s)
+        return [QueuedPassage(**dict(row.items())) for row in rows]
+
+    async def lock_for_vectors(self, passages: Iterable[PassageHash]) -> set[PassageId]:
+        """Those passages that still have the hash, held against changes till the end of the transaction."""
+        return set(_ids(await self._run("lock_for_vectors", passages, 3)))
+
+    async def insert_vectors(self, table: str, rows: Iterable[tuple[str, int, str, bytes]]) -> None:
+        """Store (namespace, passage_id, embedding_hash, vector as halfvec) of passages that are locked."""
+        await self._run("insert_vectors", rows, 4, table)
+
+    async def delay_queued(self, rows: Iterable[tuple[str, int, str, float, int, str, bool]]) -> None:
+        """Put off (namespace, passage_id, embedding_hash) by delay_s, with attempts, last_error, poisoned."""
+        await self._run("delay_queued", rows, 7)
+
+    async def count_of_observations(self, namespace: str, observation_ids: Sequence[str]) -> int:
+        """How many passages of what the observations wrote or named wait for a vector; poisoned ones don't."""
+        count: int = await self._connection.fetchval(
+            _statements.count_of_observations, namespace, list(observation_ids)
+        )
+        return count
+
+    async def count_of_entities(self, namespace: str, keys: Sequence[str], since: datetime) -> tuple[int, int]:
+        """How many passages of the entities (of all, where none is named) wait since the moment or longer, and how many
+        are set aside."""
+        [(waiting, poisoned)] = await self._connection.fetch(
+            _statements.count_of_entities, namespace, list(keys), since
+        )
+        return waiting, poisoned
+
+    async def now(self) -> datetime:
+        """The database's clock."""
+        moment: datetime = await self._connection.fetchval(_statements.now)
+        return moment
+
+    async def queue_summary(self) -> tuple[int, float, int]:
+        """Depth of the queue, age in seconds of its oldest, and how many are set aside, in all namespaces."""
+        [(depth, oldest_age_s, poisoned)] = await self._connection.fetch(_statements.queue_summary)
+        return depth, oldest_age_s, poisoned
+
+    async def count_vectors(self, table: str) -> int:
+        """How many vectors a space has."""
+        count: int = await self._connection.fetchval(_statements.with_table("count_vectors", vectors=table))
+        return count
+
+    async def _run(self, name: str, rows: Iterable[Sequence[Any]], width: int, table: str = "") -> list[Row]:
+        arrays = columns(rows, width)
+        if not arrays[0]:
+            return []
+        sql = _statements.with_table(name, vectors=table) if table else getattr(_statements, name)
+        return [dict(row.items()) for row in await self._connection.fetch(sql, *arrays)]
+
+
+def _ids(rows: Iterable[Row]) -> list[PassageId]:
+    return [(row["namespace"], row["passage_id"]) for row in rows]

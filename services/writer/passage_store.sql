@@ -1,0 +1,242 @@
+-- Passages, their vectors and the queue of those that wait for one. The same conventions as in store.sql.
+-- Locks are taken in one order by everybody: passages by (namespace, kind, owner, ordinal), then vectors, then the queue.
+
+-- name: lock_passages
+-- What the owners have now, locked.
+SELECT passages.namespace, passages.kind, passages.owner_key, passages.ordinal, passages.passage_id,
+       passages.embedding_hash, passages.occurred_at, passages.observation_id
+FROM passages JOIN unnest($1::text[], $2::smallint[], $3::text[]) AS owner (namespace, kind, owner_key)
+    USING (namespace, kind, owner_key)
+ORDER BY namespace COLLATE "C", kind, owner_key COLLATE "C", ordinal
+FOR UPDATE OF passages;
+
+-- name: delete_passages
+-- With their vectors and places in the queue, by cascade.
+DELETE FROM passages
+USING unnest($1::text[], $2::bigint[]) AS given (namespace, passage_id)
+WHERE passages.namespace = given.namespace AND passages.passage_id = given.passage_id;
+
+-- name: upsert_passages
+-- Returns those that are new or changed in anything; the others' rows and index entries are not touched.
+INSERT INTO passages AS passage (
+    namespace, kind, owner_key, ordinal, owner_kind, title, heading, text, source_path, token_count, meta,
+    embedding_hash, observation_id, source_system, source_stream, occurred_at, author_key, valid_from, valid_to,
+    expires_at, importance, status, scopes, restricting, applies, hidden)
+SELECT namespace, kind, owner_key, ordinal, owner_kind, title, heading, text, source_path, token_count, meta::jsonb,
+       embedding_hash, observation_id, source_system, source_stream, occurred_at, author_key, valid_from, valid_to,
+       expires_at, importance, status, scopes::text[], restricting::text[], applies::text[], hidden
+FROM unnest(
+    $1::text[], $2::smallint[], $3::text[], $4::integer[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+    $10::integer[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::timestamptz[], $17::text[],
+    $18::timestamptz[], $19::timestamptz[], $20::timestamptz[], $21::smallint[], $22::smallint[], $23::text[],
+    $24::text[], $25::text[], $26::boolean[]
+) AS given (
+    namespace, kind, owner_key, ordinal, owner_kind, title, heading, text, source_path, token_count, meta,
+    embedding_hash, observation_id, source_system, source_stream, occurred_at, author_key, valid_from, valid_to,
+    expires_at, importance, status, scopes, restricting, applies, hidden)
+ON CONFLICT (namespace, kind, owner_key, ordinal) DO UPDATE
+SET owner_kind = excluded.owner_kind, title = excluded.title, heading = excluded.heading, text = excluded.text,
+    source_path = excluded.source_path, token_count = excluded.token_count, meta = excluded.meta,
+    embedding_hash = excluded.embedding_hash, observation_id = excluded.observation_id,
+    source_system = excluded.source_system, source_stream = excluded.source_stream,
+    occurred_at = excluded.occurred_at, author_key = excluded.author_key, valid_from = excluded.valid_from,
+    valid_to = excluded.valid_to, expires_at = excluded.expires_at, importance = excluded.importance,
+    status = excluded.status, scopes = excluded.scopes, restricting = excluded.restricting,
+    applies = excluded.applies, hidden = excluded.hidden
+WHERE (passage.owner_kind, passage.title, passage.heading, passage.text, passage.source_path, passage.token_count,
+       passage.meta, passage.embedding_hash, passage.observation_id, passage.source_system, passage.source_stream,
+       passage.occurred_at, passage.author_key, passage.valid_from, passage.valid_to, passage.expires_at,
+       passage.importance, passage.status, passage.scopes, passage.hidden)
+    IS DISTINCT FROM
+      (excluded.owner_kind, excluded.title, excluded.heading, excluded.text, excluded.source_path,
+       excluded.token_count, excluded.meta, excluded.embedding_hash, excluded.observation_id, excluded.source_system,
+       excluded.source_stream, excluded.occurred_at, excluded.author_key, excluded.valid_from, excluded.valid_to,
+       excluded.expires_at, excluded.importance, excluded.status, excluded.scopes, excluded.hidden)
+RETURNING passage.namespace, passage.kind, passage.owner_key, passage.ordinal, passage.passage_id,
+          passage.embedding_hash;
+
+-- name: mirror_entities
+-- What passages of texts and records repeat of their entity. Returns the passages that changed.
+UPDATE passages
+SET owner_kind = given.owner_kind, importance = given.importance, status = given.status,
+    expires_at = given.expires_at, hidden = given.hidden
+FROM unnest($1::text[], $2::text[], $3::text[], $4::smallint[], $5::smallint[], $6::timestamptz[], $7::boolean[])
+    AS given (namespace, owner_key, owner_kind, importance, status, expires_at, hidden)
+WHERE passages.namespace = given.namespace AND passages.kind IN (1, 4) AND passages.owner_key = given.owner_key
+  AND (passages.owner_kind, passages.importance, passages.status, passages.expires_at, passages.hidden)
+      IS DISTINCT FROM (given.owner_kind, given.importance, given.status, given.expires_at, given.hidden)
+RETURNING passages.namespace, passages.passage_id;
+
+-- name: spaces
+-- All vector spaces, the active one first.
+SELECT fingerprint, model, revision, query_prefix, passage_prefix, pooling, dimension, normalized, table_name, state,
+       created_at
+FROM embedding_spaces
+ORDER BY state <> 'active', created_at DESC, fingerprint;
+
+-- name: copy_vectors
+-- Gives passages the vector of an equal text in the same namespace, where there is one. Returns those.
+INSERT INTO {vectors} (namespace, passage_id, embedding_hash, kind, restricting, applies, hidden, embedding)
+SELECT passages.namespace, passages.passage_id, passages.embedding_hash, passages.kind, passages.restricting,
+       passages.applies, passages.hidden, twin.embedding
+FROM unnest($1::text[], $2::bigint[]) AS given (namespace, passage_id)
+JOIN passages USING (namespace, passage_id)
+CROSS JOIN LATERAL (
+    SELECT vectors.embedding
+    FROM {vectors} AS vectors
+    WHERE vectors.namespace = passages.namespace AND vectors.embedding_hash = passages.embedding_hash
+    LIMIT 1) AS twin
+ON CONFLICT (namespace, passage_id) DO UPDATE
+SET embedding_hash = excluded.embedding_hash, restricting = excluded.restricting, applies = excluded.applies,
+    hidden = excluded.hidden, embedding = excluded.embedding
+RETURNING namespace, passage_id;
+
+-- name: mirror_vectors
+-- The filter columns of passages onto their vectors.
+UPDATE {vectors} AS vectors
+SET restricting = passages.restricting, applies = passages.applies, hidden = passages.hidden
+FROM unnest($1::text[], $2::bigint[]) AS given (namespace, passage_id) JOIN passages USING (namespace, passage_id)
+WHERE vectors.namespace = passages.namespace AND vectors.passage_id = passages.passage_id
+  AND (vectors.restricting, vectors.applies, vectors.hidden)
+      IS DISTINCT FROM (passages.restricting, passages.applies, passages.hidden);
+
+-- name: delete_stale_vectors
+-- Vectors of what the passages said before.
+DELETE FROM {vectors} AS vectors
+USING unnest($1::text[], $2::bigint[]) AS given (namespace, passage_id) JOIN passages USING (namespace, passage_id)
+WHERE vectors.namespace = passages.namespace AND vectors.passage_id = passages.passage_id
+  AND vectors.embedding_hash <> passages.embedding_hash;
+
+-- name: queue_passages
+-- Passages whose text is new, to get a vector; what was known of an older text is forgotten. Wakes the embedding loops.
+WITH queued AS (
+    INSERT INTO embedding_queue AS waiting (namespace, passage_id, embedding_hash)
+    SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[])
+    ON CONFLICT (namespace, passage_id) DO UPDATE
+    SET embedding_hash = excluded.embedding_hash, enqueued_at = clock_timestamp(), leased_until = '-infinity',
+        attempts = 0, last_error = '', poisoned = false
+    RETURNING 1
+)
+SELECT pg_notify('embedding', '') FROM queued LIMIT 1;
+
+-- name: unqueue_passages
+-- Passages that have what they waited for: a vector of the text that was meant.
+DELETE FROM embedding_queue AS waiting
+USING unnest($1::text[], $2::bigint[], $3::text[]) AS given (namespace, passage_id, embedding_hash)
+WHERE waiting.namespace = given.namespace AND waiting.passage_id = given.passage_id
+  AND waiting.embedding_hash = given.embedding_hash;
+
+-- name: forget_queued
+-- Passages that wait no longer, whatever for.
+DELETE FROM embedding_queue AS waiting
+USING unnest($1::text[], $2::bigint[]) AS given (namespace, passage_id)
+WHERE waiting.namespace = given.namespace AND waiting.passage_id = given.passage_id;
+
+-- name: lock_space_creation
+-- One creates a space at a time. The key is the first 8 bytes of sha256("palimpsest.embedding_spaces").
+SELECT pg_advisory_xact_lock($1);
+
+-- name: create_vector_table
+-- The table of a space's vectors; nothing if it is there.
+SELECT create_vector_table($1, $2);
+
+-- name: activate_space
+-- Makes a space the active one. Fails where another is.
+INSERT INTO embedding_spaces (
+    fingerprint, model, revision, query_prefix, passage_prefix, pooling, dimension, normalized, table_name, state)
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'active')
+ON CONFLICT (fingerprint) DO UPDATE SET state = 'active';
+
+-- name: claim_queued
+-- The passages that have waited longest, leased, with what is to be embedded. Those that others are claiming are skipped.
+WITH due AS (
+    SELECT namespace, passage_id
+    FROM embedding_queue
+    WHERE NOT poisoned AND leased_until <= now()
+    ORDER BY leased_until, enqueued_at
+    LIMIT $1
+    FOR UPDATE SKIP LOCKED
+)
+UPDATE embedding_queue AS waiting
+SET leased_until = clock_timestamp() + make_interval(secs => $2)
+FROM due JOIN passages USING (namespace, passage_id)
+WHERE waiting.namespace = due.namespace AND waiting.passage_id = due.passage_id
+RETURNING waiting.namespace, waiting.passage_id, waiting.embedding_hash, waiting.attempts, passages.title,
+          passages.heading, passages.text;
+
+-- name: lock_for_vectors
+-- Passages that still say what was embedded, held against changes till the end of the transaction.
+SELECT passages.namespace, passages.passage_id
+FROM unnest($1::text[], $2::bigint[], $3::text[]) AS given (namespace, passage_id, embedding_hash)
+JOIN passages USING (namespace, passage_id)
+WHERE passages.embedding_hash = given.embedding_hash
+ORDER BY passages.namespace COLLATE "C", passages.kind, passages.owner_key COLLATE "C", passages.ordinal
+FOR SHARE OF passages;
+
+-- name: insert_vectors
+-- Vectors of passages that are locked by `lock_for_vectors`.
+INSERT INTO {vectors} (namespace, passage_id, embedding_hash, kind, restricting, applies, hidden, embedding)
+SELECT passages.namespace, passages.passage_id, passages.embedding_hash, passages.kind, passages.restricting,
+       passages.applies, passages.hidden, given.embedding
+FROM unnest($1::text[], $2::bigint[], $3::text[], $4::halfvec[])
+    AS given (namespace, passage_id, embedding_hash, embedding)
+JOIN passages USING (namespace, passage_id)
+WHERE passages.embedding_hash = given.embedding_hash
+ON CONFLICT (namespace, passage_id) DO UPDATE
+SET embedding_hash = excluded.embedding_hash, restricting = excluded.restricting, applies = excluded.applies,
+    hidden = excluded.hidden, embedding = excluded.embedding;
+
+-- name: delay_queued
+-- Puts passages off, after a failure of theirs (which counts) or of the embedder (which does not).
+UPDATE embedding_queue AS waiting
+SET leased_until = clock_timestamp() + make_interval(secs => given.delay_s), attempts = given.attempts,
+    last_error = given.last_error, poisoned = given.poisoned
+FROM unnest($1::text[], $2::bigint[], $3::text[], $4::double precision[], $5::integer[], $6::text[], $7::boolean[])
+    AS given (namespace, passage_id, embedding_hash, delay_s, attempts, last_error, poisoned)
+WHERE waiting.namespace = given.namespace AND waiting.passage_id = given.passage_id
+  AND waiting.embedding_hash = given.embedding_hash;
+
+-- name: count_of_observations
+-- Passages of what the observations wrote or named that wait for a vector.
+WITH given AS (SELECT unnest($2::text[]) AS observation_id),
+owner AS (
+    SELECT natural_key AS owner_key, kind
+    FROM given JOIN entity_evidence AS evidence
+        ON evidence.namespace = $1 AND evidence.observation_id = given.observation_id
+    CROSS JOIN (VALUES (1), (3), (4)) AS kinds (kind)
+    UNION
+    SELECT fact_id, 2
+    FROM given JOIN fact_evidence AS evidence
+        ON evidence.namespace = $1 AND evidence.observation_id = given.observation_id
+)
+SELECT count(*)
+FROM owner
+JOIN passages ON passages.namespace = $1 AND passages.kind = owner.kind AND passages.owner_key = owner.owner_key
+JOIN embedding_queue AS waiting ON waiting.namespace = $1 AND waiting.passage_id = passages.passage_id
+WHERE NOT waiting.poisoned;
+
+-- name: count_of_entities
+-- Passages of the entities (of all where none is named) that wait since the moment or longer, and those set aside.
+SELECT count(*) FILTER (WHERE NOT waiting.poisoned AND waiting.enqueued_at <= $3) AS waiting,
+       count(*) FILTER (WHERE waiting.poisoned) AS poisoned
+FROM embedding_queue AS waiting
+WHERE waiting.namespace = $1 AND ($2::text[] = '{}' OR EXISTS (
+    SELECT FROM passages
+    WHERE passages.namespace = $1 AND passages.passage_id = waiting.passage_id AND passages.kind <> 2
+      AND passages.owner_key = ANY ($2::text[])));
+
+-- name: now
+-- The database's clock.
+SELECT clock_timestamp();
+
+-- name: queue_summary
+-- What waits, in all namespaces.
+SELECT count(*) FILTER (WHERE NOT poisoned) AS depth,
+       coalesce(extract(epoch FROM clock_timestamp() - min(enqueued_at) FILTER (WHERE NOT poisoned)), 0)::float8
+           AS oldest_age_s,
+       count(*) FILTER (WHERE poisoned) AS poisoned
+FROM embedding_queue;
+
+-- name: count_vectors
+-- Vectors of a space.
+SELECT count(*) FROM {vectors};

@@ -1,0 +1,89 @@
+"""The writer as a service: what it is made of, how it starts and stops."""
+
+import asyncio
+import logging
+from contextlib import suppress
+
+import grpc.aio
+from palimpsest.v1.writer_service_pb2_grpc import add_WriterServiceServicer_to_server
+
+from services.writer.applier import Applier
+from services.writer.embedder_client import EmbedderClient
+from services.writer.embedding_loop import EmbeddingLoop
+from services.writer.messages import assertion_count
+from services.writer.servicer import WriterServicer
+from services.writer.settings import WriterSettings
+from shared.database import Database
+from shared.errors import PalimpsestError
+from shared.schema.migrate import SchemaError, migrate
+from shared.server import Service
+
+_log = logging.getLogger(__name__)
+
+NAME = "palimpsest.v1.WriterService"
+_RETRY_S = 1.0
+
+
+def build_service(settings: WriterSettings) -> Service:
+    """The writer, to be run by `shared.server.serve`. It is ready once the schema is there and the database answers."""
+    writer = _Writer(settings)
+    return Service(name=NAME, register=writer.register, ready=writer.ready, on_start=writer.start, on_stop=writer.stop)
+
+
+class _Writer:
+    """The parts of a running writer."""
+
+    def __init__(self, settings: WriterSettings) -> None:
+        self._settings = settings
+        self._database = Database.open(settings.database)
+        self._embedder: EmbedderClient | None = None
+        self._work: asyncio.Task[None] | None = None
+        self._migrated = False
+
+    def register(self, server: grpc.aio.Server) -> None:
+        """Adds the servicer, which answers UNAVAILABLE as long as there is no database."""
+        self._embedder = EmbedderClient(self._settings.embedding.target)
+        applier = Applier(self._database, assertion_count)
+        # The generated type wants every method; those that are missing are answered NOT_IMPLEMENTED.
+        servicer = WriterServicer(self._database, applier, self._embedder, self._settings)  # type: ignore[abstract]
+        add_WriterServiceServicer_to_server(servicer, server)
+
+    async def ready(self) -> bool:
+        """Whether the schema is there and the database answers (SH-3)."""
+        if self._migrated:
+            await self._database.ping()
+        return self._migrated
+
+    async def start(self) -> None:
+        """Begins to wait for the database, in the background: a service that starts before it recovers by itself."""
+        self._work = asyncio.create_task(self._migrate_and_embed())
+
+    async def stop(self) -> None:
+        """Ends the loop, then closes what it used."""
+        if self._work is not None:
+            self._work.cancel()
+            with suppress(asyncio.CancelledError):
+                await self._work
+        if self._embedder is not None:
+            await self._embedder.close()
+        await self._database.close()
+
+    async def _migrate_and_embed(self) -> None:
+        while not self._migrated:
+            self._migrated = await self._migrate()
+        if self._settings.embedding.enabled and self._embedder is not None:
+            await EmbeddingLoop(self._database, self._embedder, self._settings.embedding).run()
+
+    async def _migrate(self) -> bool:
+        try:
+            applied = await migrate(self._database, timeout_s=self._settings.migrate_timeout_s, include_post=False)
+        except PalimpsestError as error:
+            _log.warning("the schema is not there yet: %s", error.reason)
+        except SchemaError as error:
+            # An operator may mend it without restarting us.
+            _log.error("the schema cannot be used: %s", error)
+        else:
+            _log.info("the schema is up to date", extra={"applied": applied})
+            return True
+        await asyncio.sleep(_RETRY_S)
+        return False

@@ -1,0 +1,131 @@
+"""Message in, use case, message out. What is not overridden here is answered NOT_IMPLEMENTED."""
+
+from collections.abc import AsyncIterator
+
+import grpc.aio
+from palimpsest.v1 import writer_service_pb2 as pb
+from palimpsest.v1.writer_service_pb2_grpc import WriterServiceServicer
+
+from services.writer import messages
+from services.writer.applier import Applier
+from services.writer.commands.batch_record_observations import batch_record_observations
+from services.writer.commands.get_embedding_status import get_embedding_status
+from services.writer.commands.record_observation import record_observation
+from services.writer.commands.stream_observations import Arrival, stream_observations
+from services.writer.commands.wait_for_embedding import wait_for_embedding
+from services.writer.embedding_batch import Embedder
+from services.writer.recording import Item
+from services.writer.settings import WriterSettings
+from shared.authentication.caller import ADMIN, WRITE, current_caller
+from shared.database import Database
+from shared.errors import PalimpsestError, PermissionDenied
+from shared.interceptors.deadline import deadline_s_left
+from shared.validation import require_valid
+
+
+class WriterServicer(WriterServiceServicer):
+    """The writer's RPCs."""
+
+    def __init__(self, database: Database, applier: Applier, embedder: Embedder, settings: WriterSettings) -> None:
+        self._database = database
+        self._applier = applier
+        self._embedder = embedder
+        self._settings = settings
+
+    async def RecordObservation(
+        self, request: pb.RecordObservationRequest, context: grpc.aio.ServicerContext
+    ) -> pb.RecordObservationResponse:
+        """Stores and projects one observation."""
+        path = "observation"
+        recorded, token = await record_observation(
+            self._database,
+            self._applier,
+            await messages.prepared(request.namespace, request.observation, path, _writer(request.namespace)),
+            wait_for_embedding=request.wait_for_embedding,
+            timeout_s=deadline_s_left(),
+            longest_wait_s=self._settings.longest_wait_s,
+        )
+        return pb.RecordObservationResponse(result=messages.to_recorded(recorded, path), consistency_token=token)
+
+    async def BatchRecordObservations(
+        self, request: pb.BatchRecordObservationsRequest, context: grpc.aio.ServicerContext
+    ) -> pb.BatchRecordObservationsResponse:
+        """Stores and projects many, each with its own result."""
+        subject = _writer(request.namespace)
+        outcomes, token = await batch_record_observations(
+            self._database,
+            self._applier,
+            await messages.checked_and_prepared(request.namespace, request.observations, _batch_path, subject),
+            wait_for_embedding=request.wait_for_embedding,
+            timeout_s=deadline_s_left(),
+            longest_wait_s=self._settings.longest_wait_s,
+        )
+        results = (messages.to_result(outcome, _batch_path(index)) for index, outcome in enumerate(outcomes))
+        return pb.BatchRecordObservationsResponse(results=results, consistency_token=token)
+
+    async def StreamObservations(
+        self, requests: AsyncIterator[pb.StreamObservationsRequest], context: grpc.aio.ServicerContext
+    ) -> AsyncIterator[pb.StreamObservationsResponse]:
+        """Stores and projects a stream, and answers each item after its commit."""
+        answers = stream_observations(
+            self._database,
+            self._applier,
+            _arrivals(requests),
+            group_items=self._settings.group_items,
+            group_bytes=self._settings.group_bytes,
+            timeout_s=deadline_s_left,
+        )
+        async for answer in answers:
+            yield pb.StreamObservationsResponse(
+                sequence=answer.sequence,
+                result=messages.to_result(answer.outcome, "observation"),
+                consistency_token=answer.token,
+            )
+
+    async def WaitForEmbedding(
+        self, request: pb.WaitForEmbeddingRequest, context: grpc.aio.ServicerContext
+    ) -> pb.WaitForEmbeddingResponse:
+        """Waits for the vectors of what was written before."""
+        _writer(request.namespace)
+        left_s = deadline_s_left()
+        poisoned = await wait_for_embedding(
+            self._database,
+            namespace=request.namespace,
+            entity_keys=request.entity_keys,
+            timeout_s=self._settings.longest_wait_s if left_s is None else left_s,
+        )
+        return pb.WaitForEmbeddingResponse(poisoned=poisoned)
+
+    async def GetEmbeddingStatus(
+        self, request: pb.GetEmbeddingStatusRequest, context: grpc.aio.ServicerContext
+    ) -> pb.GetEmbeddingStatusResponse:
+        """Says which spaces there are and what waits."""
+        if ADMIN not in current_caller().permissions:
+            raise PermissionDenied(ADMIN)
+        status = await get_embedding_status(self._database, self._embedder, timeout_s=deadline_s_left())
+        return messages.to_embedding_status(status)
+
+
+def _writer(namespace: str) -> str:
+    """The subject of the caller. Raises PermissionDenied unless it may write in the namespace."""
+    caller = current_caller()
+    caller.require(WRITE, namespace)
+    return caller.subject
+
+
+def _batch_path(index: int) -> str:
+    return f"observations[{index}]"
+
+
+async def _arrivals(requests: AsyncIterator[pb.StreamObservationsRequest]) -> AsyncIterator[Arrival]:
+    async for request in requests:
+        yield Arrival(request.sequence, request.ByteSize(), await _item(request))
+
+
+async def _item(request: pb.StreamObservationsRequest) -> Item:
+    try:
+        require_valid(request)
+        subject = _writer(request.namespace)
+        return await messages.prepared(request.namespace, request.observation, "observation", subject)
+    except PalimpsestError as error:
+        return error

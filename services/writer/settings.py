@@ -1,0 +1,41 @@
+"""The writer's settings, from the environment."""
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from shared.settings import DatabaseSettings, ServerSettings, TelemetrySettings
+
+MIB = 1024 * 1024
+
+
+class EmbeddingSettings(BaseSettings):
+    """How passages get their vectors: `PALIMPSEST_EMBEDDING_…`."""
+
+    model_config = SettingsConfigDict(env_prefix="PALIMPSEST_EMBEDDING_", frozen=True, extra="ignore")
+
+    target: str = Field(default="127.0.0.1:50052", description="address of the embedder, as gRPC names it")
+    enabled: bool = Field(default=True, description="false: another replica embeds, this one only queues")
+    batch_passages: int = Field(default=64, ge=1, le=2048, description="passages of one pass")
+    lease_s: float = Field(
+        default=300.0, gt=0, description="after that, others may take what a dead writer had claimed"
+    )
+    call_timeout_s: float = Field(default=120.0, gt=0, description="of one call of the embedder; less than the lease")
+    poll_s: float = Field(default=1.0, gt=0, description="how often the queue is looked at when nothing is notified")
+    first_backoff_s: float = Field(default=0.5, gt=0, description="after the first failure; doubled after each further")
+    longest_backoff_s: float = Field(default=30.0, gt=0)
+    most_attempts: int = Field(default=5, ge=1, description="a passage that failed so often is set aside")
+
+
+class WriterSettings(BaseSettings):
+    """All that the writer is told."""
+
+    model_config = SettingsConfigDict(env_prefix="PALIMPSEST_WRITER_", frozen=True, extra="ignore")
+
+    database: DatabaseSettings = Field(default_factory=DatabaseSettings)
+    server: ServerSettings = Field(default_factory=ServerSettings)
+    telemetry: TelemetrySettings = Field(default_factory=TelemetrySettings)
+    embedding: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
+    migrate_timeout_s: float = Field(default=60.0, gt=0, description="of one attempt to create or upgrade the schema")
+    longest_wait_s: float = Field(default=60.0, gt=0, description="for vectors, in calls without a deadline")
+    group_items: int = Field(default=200, ge=1, description="most observations of a stream in one transaction")
+    group_bytes: int = Field(default=4 * MIB, ge=1, description="most bytes of a stream that wait for a transaction")

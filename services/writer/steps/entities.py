@@ -1,0 +1,79 @@
+"""Entities: what all that was ever said of a key comes to (EN-1, EN-2)."""
+
+import json
+from collections import defaultdict
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Any, TypeVar
+
+from services.writer.projection.merge import EntityState, FactState, merge_entity
+from services.writer.projection.rows import EntityWrite, Projection
+from services.writer.store import Key, Store
+from shared.sqlstate import Conflict
+
+State = TypeVar("State", EntityState, FactState)
+
+
+@dataclass(frozen=True, slots=True)
+class TouchedEntity:
+    """An entity that was written or named: as it was, if it was, and as it is."""
+
+    before: EntityState | None
+    after: EntityState
+
+    @property
+    def changed(self) -> bool:
+        """Whether anything but the moment it was last seen is new."""
+        if self.before is None:
+            return True
+        return differ(self.before, replace(self.after, last_seen_at=self.before.last_seen_at))
+
+
+async def write_entities(store: Store, projections: Sequence[Projection]) -> dict[Key, TouchedEntity]:
+    """Writes the entities of projections, and their evidence. Those that are returned stay locked."""
+    writes = _by_key(projections)
+    fresh = {key: merge_entity(None, said) for key, said in writes.items()}
+    inserted = await store.insert_entities(fresh)
+    rows = await store.lock_entities(sorted(fresh.keys() - inserted))
+    touched = {key: TouchedEntity(None, fresh[key]) for key in inserted}
+    for key in fresh.keys() - inserted:
+        before = EntityState.from_row(require(rows, key))
+        touched[key] = TouchedEntity(before, merge_entity(before, writes[key]))
+    await store.update_entities(
+        {key: entity.after for key, entity in touched.items() if entity.before and differ(entity.before, entity.after)}
+    )
+    await store.insert_entity_evidence(sorted(_evidence(projections)))
+    return touched
+
+
+def differ(before: State, after: State) -> bool:
+    """Whether two states of one thing differ. Attributes cannot without their stamps, and come from the database in
+    another order of keys."""
+    if json.loads(before.stamps) != json.loads(after.stamps):
+        return True
+    return before != replace(after, attributes=before.attributes, stamps=before.stamps)
+
+
+def require(rows: Mapping[Key, Mapping[str, Any]], key: Key) -> Mapping[str, Any]:
+    """The row of a key that was there a moment ago. If it was deleted since, the transaction begins anew."""
+    try:
+        return rows[key]
+    except KeyError:
+        raise Conflict("40001") from None
+
+
+def _by_key(projections: Iterable[Projection]) -> dict[Key, list[EntityWrite]]:
+    writes: defaultdict[Key, list[EntityWrite]] = defaultdict(list)
+    for projection in projections:
+        for write in projection.entities:
+            writes[projection.namespace, write.key].append(write)
+    return dict(writes)
+
+
+def _evidence(projections: Iterable[Projection]) -> set[tuple[str, str, str, datetime]]:
+    return {
+        (projection.namespace, write.key, projection.observation_id, projection.occurred_at)
+        for projection in projections
+        for write in projection.entities
+    }

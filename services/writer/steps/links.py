@@ -1,0 +1,106 @@
+"""Links, and claims: links that wait for a target which is named in its source's terms (DO-7)."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from itertools import chain
+from typing import NamedTuple, TypeAlias
+
+from services.writer.projection.rows import ClaimWrite, Projection
+from services.writer.steps.entities import TouchedEntity
+from services.writer.store import Key, Row, Store
+
+ClaimKey: TypeAlias = tuple[str, str, str, str, str]
+"""Namespace, source key, relation, target kind, target reference."""
+EvidenceKey: TypeAlias = tuple[str, str, str, str, str]
+"""Namespace, source key, relation, target key, observation."""
+
+
+class Claim(NamedTuple):
+    """A claim as it is stored, and the target that is best for it now."""
+
+    key: ClaimKey
+    weight: float
+    observation_ids: tuple[str, ...]
+    former_target: str | None
+    target: str | None
+
+    def evidence(self, target: str) -> list[EvidenceKey]:
+        """The evidence of the link to a target."""
+        return [(*self.key[:3], target, observation_id) for observation_id in self.observation_ids]
+
+
+async def write_links(store: Store, projections: Sequence[Projection], entities: Mapping[Key, TouchedEntity]) -> None:
+    """Writes the links of projections, and resolves their claims and those that wait for the touched entities."""
+    claims = await _resolved_claims(store, projections, entities)
+    moved = [claim for claim in claims if claim.target != claim.former_target]
+    await store.update_claims(sorted((*claim.key, claim.target) for claim in moved))
+    evidence = _evidence(projections, claims)
+    gone = {key for claim in moved if claim.former_target for key in claim.evidence(claim.former_target)}
+    await store.delete_link_evidence(sorted(gone - evidence.keys()))
+    await store.upsert_link_evidence((*key, weight) for key, weight in sorted(evidence.items()))
+    weights: dict[tuple[str, ...], float] = {}
+    for key, weight in evidence.items():
+        weights[key[:4]] = max(weight, weights.get(key[:4], 0.0))
+    await store.upsert_links((*key, weight) for key, weight in sorted(weights.items()))
+    await store.settle_links(sorted({key[:4] for key in gone}))
+
+
+async def _resolved_claims(
+    store: Store, projections: Sequence[Projection], entities: Mapping[Key, TouchedEntity]
+) -> list[Claim]:
+    """The claims that are new or may have another target now, locked, by rising key."""
+    rows = await store.upsert_claims(_claim_rows(projections))
+    rows = [*rows, *await store.lock_claims(_pairs(entities))]
+    found = {_claim_key(row): row for row in rows}
+    targets = {_claim_key(row): row["target_key"] for row in await store.claim_targets(sorted(found))}
+    return [
+        Claim(key, row["weight"], tuple(row["observation_ids"]), row["target_key"], targets[key])
+        for key, row in sorted(found.items())
+    ]
+
+
+def _pairs(entities: Mapping[Key, TouchedEntity]) -> list[tuple[str, str, str, bool]]:
+    """Kinds and source ids of the entities, and whether an entity took or left them."""
+    pairs: dict[tuple[str, str, str], bool] = {}
+    for (namespace, _), entity in entities.items():
+        after = (namespace, entity.after.kind, entity.after.source_id)
+        before = (namespace, entity.before.kind, entity.before.source_id) if entity.before else None
+        for pair in {after, before or after}:
+            if pair[2]:
+                pairs[pair] = pairs.get(pair, False) or before != after
+    return [(*pair, changed) for pair, changed in sorted(pairs.items())]
+
+
+def _claim_rows(projections: Iterable[Projection]) -> list[tuple[object, ...]]:
+    """One row per claim, several of one batch merged as those of several batches are."""
+    writes: dict[ClaimKey, list[ClaimWrite]] = {}
+    for projection in projections:
+        for write in projection.claims:
+            key = (projection.namespace, write.source_key, write.relation, write.target_kind, write.target_ref)
+            writes.setdefault(key, []).append(write)
+    return [
+        (
+            *key,
+            min((write.source_hint for write in said if write.source_hint), default=""),
+            max(write.weight for write in said),
+            sorted({write.observation_id for write in said}),
+        )
+        for key, said in sorted(writes.items())
+    ]
+
+
+def _evidence(projections: Iterable[Projection], claims: Iterable[Claim]) -> dict[EvidenceKey, float]:
+    """Weights of what links rest on: what was said of them, and the claims that have a target."""
+    said = (
+        ((projection.namespace, link.source_key, link.relation, link.target_key, link.observation_id), link.weight)
+        for projection in projections
+        for link in projection.links
+    )
+    resolved = ((key, claim.weight) for claim in claims if claim.target for key in claim.evidence(claim.target))
+    weights: dict[EvidenceKey, float] = {}
+    for key, weight in chain(said, resolved):
+        weights[key] = max(weight, weights.get(key, 0.0))
+    return weights
+
+
+def _claim_key(row: Row) -> ClaimKey:
+    return row["namespace"], row["source_key"], row["relation"], row["target_kind"], row["target_ref"]

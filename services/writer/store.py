@@ -1,0 +1,176 @@
+"""The writer's knowledge tables. Each method runs the statement of its name, inside the caller's transaction.
+
+Rows go in sorted by key and without repeats: then locks are taken in one order by everybody. An empty set costs no
+statement.
+"""
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeAlias
+
+from services.writer.columns import attributes, columns
+from shared.database import Connection
+from shared.labels import split
+from shared.statements import load_statements
+
+_statements = load_statements(Path(__file__).with_name("store.sql"))
+
+Row: TypeAlias = Mapping[str, Any]
+Key: TypeAlias = tuple[str, str]
+"""A namespace, and an id or key in it."""
+Keys: TypeAlias = Iterable[Key]
+
+_observation = attributes(
+    "namespace observation_id content_hash source_system source_stream external_id revision kind occurred_at actor_key "
+    "subject_key scopes restricting applies content data message trace_id status failures_json"
+)
+_entity = attributes(
+    "kind title aliases source_path source_id url author source_created_at source_updated_at confidence importance "
+    "last_seen_at attributes status expires_at scopes provenance pii_categories placeholder stamps"
+)
+# Of merged states and of what is derived beside them.
+_fact = attributes(
+    "subject_key predicate object_type object_text object_key object valid_from asserted_valid_to valid_to closure "
+    "supersedes superseded_by observed_at evidence confidence importance source_path scopes attributes expires_at "
+    "sentence stamps evidence_lost"
+)
+_OBSERVATION_WIDTH, _ENTITY_WIDTH, _FACT_WIDTH = 20, 24, 27
+
+
+class Store:
+    """The statements of one transaction."""
+
+    def __init__(self, connection: Connection) -> None:
+        self._connection = connection
+
+    async def lock_namespaces(self, locks: Sequence[tuple[int, bool]]) -> None:
+        """Hold (key, exclusive) locks till the end of the transaction; give them by rising key."""
+        await self._run("lock_namespaces", locks, 2)
+
+    async def namespaces_with_statements_about(self, facts: Keys) -> set[str]:
+        """Namespaces in which a stored supersession names one of the facts, as the older or the newer."""
+        return {row["namespace"] for row in await self._run("namespaces_with_statements_about", facts, 2)}
+
+    async def claim_observations(self, observations: Iterable[Any]) -> dict[Key, datetime]:
+        """Store those that are not stored, and answer these with their `recorded_at`. A row that another transaction is
+        storing is waited for: after its commit it counts as stored, after its rollback as not."""
+        rows = await self._run("claim_observations", map(_observation, observations), _OBSERVATION_WIDTH)
+        return {(row["namespace"], row["observation_id"]): row["recorded_at"] for row in rows}
+
+    async def stored_observations(self, keys: Keys) -> list[Row]:
+        """namespace, observation_id, content_hash, status, failures and recorded_at of those that are stored."""
+        return await self._run("stored_observations", keys, 2)
+
+    async def lock_observations(self, keys: Keys) -> list[Row]:
+        """namespace, observation_id, message, status and failures of those that are stored, locked."""
+        return await self._run("lock_observations", keys, 2)
+
+    async def update_outcomes(self, outcomes: Iterable[tuple[str, str, int, str]]) -> None:
+        """Replace (namespace, observation_id, status, failures as JSON). What is not stored is passed over."""
+        await self._run("update_outcomes", outcomes, 4)
+
+    async def insert_entities(self, states: Mapping[Key, Any]) -> set[Key]:
+        """Insert entities that are not there; answers which. One that another transaction inserts is waited for."""
+        rows = await self._run("insert_entities", _rows(states, _entity), _ENTITY_WIDTH)
+        return {(row["namespace"], row["natural_key"]) for row in rows}
+
+    async def lock_entities(self, keys: Keys) -> dict[Key, Row]:
+        """Whole rows of the entities that are there, locked."""
+        return {(row["namespace"], row["natural_key"]): row for row in await self._run("lock_entities", keys, 2)}
+
+    async def update_entities(self, states: Mapping[Key, Any]) -> None:
+        """Replace what assertions decide of entities that are locked."""
+        await self._run("update_entities", _rows(states, _entity), _ENTITY_WIDTH)
+
+    async def insert_entity_evidence(self, rows: Iterable[tuple[str, str, str, datetime]]) -> None:
+        """Add (namespace, natural_key, observation_id, occurred_at); what is there stays."""
+        await self._run("insert_entity_evidence", rows, 4)
+
+    async def insert_facts(self, states: Mapping[Key, Any]) -> set[Key]:
+        """Insert facts that are not there; answers which. One that another transaction inserts is waited for."""
+        rows = await self._run("insert_facts", _rows(states, _fact), _FACT_WIDTH)
+        return {(row["namespace"], row["fact_id"]) for row in rows}
+
+    async def lock_facts(self, keys: Keys) -> dict[Key, Row]:
+        """Whole rows of the facts that are there, locked."""
+        return {(row["namespace"], row["fact_id"]): row for row in await self._run("lock_facts", keys, 2)}
+
+    async def update_facts(self, states: Mapping[Key, Any]) -> None:
+        """Replace all but the identity of facts that are locked."""
+        await self._run("update_facts", _rows(states, _fact), _FACT_WIDTH)
+
+    async def insert_fact_evidence(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Add (namespace, fact_id, observation_id, occurred_at, evidence, confidence); what is there stays."""
+        await self._run("insert_fact_evidence", rows, 6)
+
+    async def insert_supersessions(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Add (namespace, old_fact_id, new_fact_id, observation_id, assertion_index, occurred_at, correction,
+        reason)."""
+        await self._run("insert_supersessions", rows, 8)
+
+    async def insert_retractions(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Add (namespace, fact_id, observation_id, valid_to, occurred_at, reason); what is there stays."""
+        await self._run("insert_retractions", rows, 6)
+
+    async def supersessions_around(self, facts: Keys) -> list[Row]:
+        """All statements of supersession in the components of the facts, in no order, without repeats."""
+        return await self._run("supersessions_around", facts, 2)
+
+    async def retractions_of(self, facts: Keys) -> list[Row]:
+        """All statements that one of the facts ended, in no order."""
+        return await self._run("retractions_of", facts, 2)
+
+    async def update_refusals(self, rows: Iterable[tuple[str, str, str, str, bool]]) -> None:
+        """Set whether (namespace, old_fact_id, new_fact_id, observation_id) is refused."""
+        await self._run("update_refusals", rows, 5)
+
+    async def upsert_documents(self, rows: Iterable[Sequence[Any]]) -> set[Key]:
+        """Write (namespace, entity_key, body, media_type, meta, content_hash, occurred_at, observation_id,
+        assertion_index) where the stored stamp is less; answers where that was."""
+        return {(row["namespace"], row["entity_key"]) for row in await self._run("upsert_documents", rows, 9)}
+
+    async def upsert_claims(self, rows: Iterable[Sequence[Any]]) -> list[Row]:
+        """Merge (namespace, source_key, relation, target_kind, target_ref, source_hint, weight, observation_ids) into
+        what is there; answers each claim as it is then, with its present target_key. It stays locked."""
+        return await self._run("upsert_claims", rows, 8)
+
+    async def lock_claims(self, pairs: Iterable[tuple[str, str, str, bool]]) -> list[Row]:
+        """Claims on (namespace, kind, source_id, changed) whose best target may be another now, locked."""
+        return await self._run("lock_claims", pairs, 4)
+
+    async def claim_targets(self, claims: Iterable[Sequence[str]]) -> list[Row]:
+        """The best target_key of each claim, by its key; None where none is there."""
+        return await self._run("claim_targets", claims, 5)
+
+    async def update_claims(self, rows: Iterable[Sequence[str | None]]) -> None:
+        """Set the target_key of claims, given behind their keys."""
+        await self._run("update_claims", rows, 6)
+
+    async def upsert_link_evidence(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Add (namespace, source_key, relation, target_key, observation_id, weight); the greater weight stays."""
+        await self._run("upsert_link_evidence", rows, 6)
+
+    async def upsert_links(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Add (namespace, source_key, relation, target_key, weight); the greater weight stays. They stay locked."""
+        await self._run("upsert_links", rows, 5)
+
+    async def delete_link_evidence(self, rows: Iterable[Sequence[str]]) -> None:
+        """Delete (namespace, source_key, relation, target_key, observation_id); what is not there is passed over."""
+        await self._run("delete_link_evidence", rows, 5)
+
+    async def settle_links(self, links: Iterable[Sequence[str]]) -> None:
+        """Make links follow their evidence: without any they are deleted, else they have its greatest weight."""
+        keys = list(links)
+        await self._run("lock_links", keys, 4)
+        await self._run("settle_links", keys, 4)
+
+    async def _run(self, name: str, rows: Iterable[Sequence[Any]], width: int) -> list[Row]:
+        arrays = columns(rows, width)
+        if not arrays[0]:
+            return []
+        return [dict(row.items()) for row in await self._connection.fetch(getattr(_statements, name), *arrays)]
+
+
+def _rows(states: Mapping[Key, Any], row: Callable[[Any], list[Any]]) -> Iterable[list[Any]]:
+    return ([*key, *row(state), *split(state.scopes)] for key, state in sorted(states.items()))

@@ -1,0 +1,356 @@
+-- The writer's statements. Sets of rows come as one array per column, in sorted key order (text compares by bytes, as
+-- COLLATE "C" does), so that writers who meet lock in one order and never wait for each other in a circle.
+-- A column of lists comes as array literals in text.
+
+-- name: lock_namespaces
+-- Shared, or exclusive, till the end of the transaction.
+SELECT CASE WHEN wanted.exclusive THEN pg_advisory_xact_lock(wanted.key)::text
+            ELSE pg_advisory_xact_lock_shared(wanted.key)::text END
+FROM unnest($1::bigint[], $2::boolean[]) AS wanted (key, exclusive);
+
+-- name: namespaces_with_statements_about
+-- Namespaces in which a statement of supersession names one of the facts.
+SELECT DISTINCT given.namespace
+FROM unnest($1::text[], $2::text[]) AS given (namespace, fact_id)
+WHERE EXISTS (SELECT FROM fact_supersessions AS statement
+              WHERE statement.namespace = given.namespace AND statement.old_fact_id = given.fact_id)
+   OR EXISTS (SELECT FROM fact_supersessions AS statement
+              WHERE statement.namespace = given.namespace AND statement.new_fact_id = given.fact_id);
+
+-- name: claim_observations
+-- Stores those that are not stored yet. Waits for whoever is storing one of them right now.
+INSERT INTO observations (
+    namespace, observation_id, content_hash, source_system, source_stream, external_id, revision, kind, occurred_at,
+    actor_key, subject_key, scopes, restricting, applies, content, data, message, trace_id, status, failures)
+SELECT namespace, observation_id, content_hash, source_system, source_stream, external_id, revision, kind, occurred_at,
+       actor_key, subject_key, scopes::text[], restricting::text[], applies::text[], content, data::json, message,
+       trace_id, status, failures::jsonb
+FROM unnest(
+    $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::timestamptz[],
+    $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::bytea[],
+    $18::text[], $19::smallint[], $20::text[]
+) AS given (
+    namespace, observation_id, content_hash, source_system, source_stream, external_id, revision, kind, occurred_at,
+    actor_key, subject_key, scopes, restricting, applies, content, data, message, trace_id, status, failures)
+ON CONFLICT (namespace, observation_id) DO NOTHING
+RETURNING namespace, observation_id, recorded_at;
+
+-- name: stored_observations
+-- What is known of observations that are stored.
+SELECT namespace, observation_id, content_hash, status, failures, recorded_at
+FROM observations JOIN unnest($1::text[], $2::text[]) AS given (namespace, observation_id)
+    USING (namespace, observation_id);
+
+-- name: lock_observations
+-- The messages and outcomes of observations, locked.
+SELECT observations.namespace, observations.observation_id, observations.message, observations.status,
+       observations.failures
+FROM observations JOIN unnest($1::text[], $2::text[]) AS given (namespace, observation_id)
+    USING (namespace, observation_id)
+ORDER BY namespace COLLATE "C", observation_id COLLATE "C"
+FOR UPDATE OF observations;
+
+-- name: update_outcomes
+-- Statuses and failures of observations.
+UPDATE observations
+SET status = given.status, failures = given.failures::jsonb
+FROM unnest($1::text[], $2::text[], $3::smallint[], $4::text[]) AS given (namespace, observation_id, status, failures)
+WHERE observations.namespace = given.namespace AND observations.observation_id = given.observation_id;
+
+-- name: insert_entities
+-- Those that are not there yet. Waits for whoever is inserting one of them right now.
+INSERT INTO entities (
+    namespace, natural_key, kind, title, aliases, source_path, source_id, url, author, source_created_at,
+    source_updated_at, confidence, importance, last_seen_at, attributes, status, expires_at, scopes, provenance,
+    pii_categories, placeholder, stamps, restricting, applies)
+SELECT namespace, natural_key, kind, title, aliases::text[], source_path, source_id, url, author, source_created_at,
+       source_updated_at, confidence, importance, last_seen_at, attributes::jsonb, status, expires_at, scopes::text[],
+       provenance, pii_categories::text[], placeholder, stamps::jsonb, restricting::text[], applies::text[]
+FROM unnest(
+    $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+    $10::timestamptz[], $11::timestamptz[], $12::double precision[], $13::smallint[], $14::timestamptz[], $15::text[],
+    $16::smallint[], $17::timestamptz[], $18::text[], $19::bytea[], $20::text[], $21::boolean[], $22::text[],
+    $23::text[], $24::text[]
+) AS given (
+    namespace, natural_key, kind, title, aliases, source_path, source_id, url, author, source_created_at,
+    source_updated_at, confidence, importance, last_seen_at, attributes, status, expires_at, scopes, provenance,
+    pii_categories, placeholder, stamps, restricting, applies)
+ON CONFLICT (namespace, natural_key) DO NOTHING
+RETURNING namespace, natural_key;
+
+-- name: lock_entities
+-- Whole rows, locked.
+SELECT entities.*
+FROM entities JOIN unnest($1::text[], $2::text[]) AS given (namespace, natural_key) USING (namespace, natural_key)
+ORDER BY namespace COLLATE "C", natural_key COLLATE "C"
+FOR UPDATE OF entities;
+
+-- name: update_entities
+-- What assertions decide; the rest stays.
+UPDATE entities
+SET kind = given.kind, title = given.title, aliases = given.aliases::text[], source_path = given.source_path,
+    source_id = given.source_id, url = given.url, author = given.author, source_created_at = given.source_created_at,
+    source_updated_at = given.source_updated_at, confidence = given.confidence, importance = given.importance,
+    last_seen_at = given.last_seen_at, attributes = given.attributes::jsonb, status = given.status,
+    expires_at = given.expires_at, scopes = given.scopes::text[], restricting = given.restricting::text[],
+    applies = given.applies::text[], provenance = given.provenance, pii_categories = given.pii_categories::text[],
+    placeholder = given.placeholder, stamps = given.stamps::jsonb
+FROM unnest(
+    $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
+    $10::timestamptz[], $11::timestamptz[], $12::double precision[], $13::smallint[], $14::timestamptz[], $15::text[],
+    $16::smallint[], $17::timestamptz[], $18::text[], $19::bytea[], $20::text[], $21::boolean[], $22::text[],
+    $23::text[], $24::text[]
+) AS given (
+    namespace, natural_key, kind, title, aliases, source_path, source_id, url, author, source_created_at,
+    source_updated_at, confidence, importance, last_seen_at, attributes, status, expires_at, scopes, provenance,
+    pii_categories, placeholder, stamps, restricting, applies)
+WHERE entities.namespace = given.namespace AND entities.natural_key = given.natural_key;
+
+-- name: insert_entity_evidence
+-- Observations that wrote or named entities.
+INSERT INTO entity_evidence (namespace, natural_key, observation_id, occurred_at)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[])
+ON CONFLICT DO NOTHING;
+
+-- name: insert_facts
+-- Those that are not there yet. Waits for whoever is inserting one of them right now.
+INSERT INTO facts (
+    namespace, fact_id, subject_key, predicate, object_type, object_text, object_key, object, valid_from,
+    asserted_valid_to, valid_to, closure, supersedes, superseded_by, observed_at, evidence, confidence, importance,
+    source_path, scopes, attributes, expires_at, sentence, stamps, evidence_lost, restricting, applies)
+SELECT namespace, fact_id, subject_key, predicate, object_type, object_text, object_key, object, valid_from,
+       asserted_valid_to, valid_to, closure, supersedes::text[], superseded_by::text[], observed_at, evidence,
+       confidence, importance, source_path, scopes::text[], attributes::jsonb, expires_at, sentence, stamps::jsonb,
+       evidence_lost, restricting::text[], applies::text[]
+FROM unnest(
+    $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bytea[],
+    $9::timestamptz[], $10::timestamptz[], $11::timestamptz[], $12::smallint[], $13::text[], $14::text[],
+    $15::timestamptz[], $16::smallint[], $17::double precision[], $18::smallint[], $19::text[], $20::text[],
+    $21::text[], $22::timestamptz[], $23::text[], $24::text[], $25::boolean[], $26::text[], $27::text[]
+) AS given (
+    namespace, fact_id, subject_key, predicate, object_type, object_text, object_key, object, valid_from,
+    asserted_valid_to, valid_to, closure, supersedes, superseded_by, observed_at, evidence, confidence, importance,
+    source_path, scopes, attributes, expires_at, sentence, stamps, evidence_lost, restricting, applies)
+ON CONFLICT (namespace, fact_id) DO NOTHING
+RETURNING namespace, fact_id;
+
+-- name: lock_facts
+-- Whole rows, locked.
+SELECT facts.*
+FROM facts JOIN unnest($1::text[], $2::text[]) AS given (namespace, fact_id) USING (namespace, fact_id)
+ORDER BY namespace COLLATE "C", fact_id COLLATE "C"
+FOR UPDATE OF facts;
+
+-- name: update_facts
+-- What evidence decides, and what is derived; the identity stays.
+UPDATE facts
+SET object = given.object, asserted_valid_to = given.asserted_valid_to, valid_to = given.valid_to,
+    closure = given.closure, supersedes = given.supersedes::text[], superseded_by = given.superseded_by::text[],
+    observed_at = given.observed_at, evidence = given.evidence, confidence = given.confidence,
+    importance = given.importance, source_path = given.source_path, scopes = given.scopes::text[],
+    restricting = given.restricting::text[], applies = given.applies::text[], attributes = given.attributes::jsonb,
+    evidence_lost = given.evidence_lost, expires_at = given.expires_at, sentence = given.sentence,
+    stamps = given.stamps::jsonb
+FROM unnest(
+    $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bytea[],
+    $9::timestamptz[], $10::timestamptz[], $11::timestamptz[], $12::smallint[], $13::text[], $14::text[],
+    $15::timestamptz[], $16::smallint[], $17::double precision[], $18::smallint[], $19::text[], $20::text[],
+    $21::text[], $22::timestamptz[], $23::text[], $24::text[], $25::boolean[], $26::text[], $27::text[]
+) AS given (
+    namespace, fact_id, subject_key, predicate, object_type, object_text, object_key, object, valid_from,
+    asserted_valid_to, valid_to, closure, supersedes, superseded_by, observed_at, evidence, confidence, importance,
+    source_path, scopes, attributes, expires_at, sentence, stamps, evidence_lost, restricting, applies)
+WHERE facts.namespace = given.namespace AND facts.fact_id = given.fact_id;
+
+-- name: insert_fact_evidence
+-- Observations that facts rest on.
+INSERT INTO fact_evidence (namespace, fact_id, observation_id, occurred_at, evidence, confidence)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::smallint[], $6::double precision[])
+ON CONFLICT DO NOTHING;
+
+-- name: insert_supersessions
+-- Statements that one fact takes the place of another.
+INSERT INTO fact_supersessions (
+    namespace, old_fact_id, new_fact_id, observation_id, assertion_index, occurred_at, correction, reason)
+SELECT * FROM unnest(
+    $1::text[], $2::text[], $3::text[], $4::text[], $5::integer[], $6::timestamptz[], $7::boolean[], $8::text[])
+ON CONFLICT DO NOTHING;
+
+-- name: insert_retractions
+-- Statements that facts ended.
+INSERT INTO fact_retractions (namespace, fact_id, observation_id, valid_to, occurred_at, reason)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::text[])
+ON CONFLICT DO NOTHING;
+
+-- name: supersessions_around
+-- All statements that are joined with the facts by any number of statements.
+WITH RECURSIVE component (namespace, fact_id) AS (
+    SELECT * FROM unnest($1::text[], $2::text[])
+    UNION
+    SELECT component.namespace, neighbour.fact_id
+    FROM component
+    CROSS JOIN LATERAL (
+        SELECT statement.new_fact_id AS fact_id
+        FROM fact_supersessions AS statement
+        WHERE statement.namespace = component.namespace AND statement.old_fact_id = component.fact_id
+        UNION ALL
+        SELECT statement.old_fact_id
+        FROM fact_supersessions AS statement
+        WHERE statement.namespace = component.namespace AND statement.new_fact_id = component.fact_id
+    ) AS neighbour
+)
+SELECT statement.namespace, statement.old_fact_id, statement.new_fact_id, statement.observation_id,
+       statement.assertion_index, statement.occurred_at, statement.correction, statement.refused, statement.reason
+FROM component JOIN fact_supersessions AS statement
+    ON statement.namespace = component.namespace AND statement.old_fact_id = component.fact_id;
+
+-- name: retractions_of
+-- Statements that the facts ended.
+SELECT namespace, fact_id, observation_id, valid_to, occurred_at, reason
+FROM fact_retractions JOIN unnest($1::text[], $2::text[]) AS given (namespace, fact_id) USING (namespace, fact_id);
+
+-- name: update_refusals
+-- Whether statements of supersession are refused.
+UPDATE fact_supersessions AS statement
+SET refused = given.refused
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::boolean[])
+    AS given (namespace, old_fact_id, new_fact_id, observation_id, refused)
+WHERE statement.namespace = given.namespace AND statement.old_fact_id = given.old_fact_id
+  AND statement.new_fact_id = given.new_fact_id AND statement.observation_id = given.observation_id;
+
+-- name: upsert_documents
+-- The text with the greatest stamp stays. Returns the entities whose text was taken.
+INSERT INTO documents (
+    namespace, entity_key, body, media_type, meta, content_hash, occurred_at, observation_id, assertion_index)
+SELECT namespace, entity_key, body, media_type, meta::jsonb, content_hash, occurred_at, observation_id, assertion_index
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::text[],
+            $9::integer[])
+    AS given (
+        namespace, entity_key, body, media_type, meta, content_hash, occurred_at, observation_id, assertion_index)
+ON CONFLICT (namespace, entity_key) DO UPDATE
+SET body = excluded.body, media_type = excluded.media_type, meta = excluded.meta, content_hash = excluded.content_hash,
+    occurred_at = excluded.occurred_at, observation_id = excluded.observation_id,
+    assertion_index = excluded.assertion_index, recorded_at = clock_timestamp()
+WHERE (documents.occurred_at, documents.observation_id COLLATE "C", documents.assertion_index)
+    < (excluded.occurred_at, excluded.observation_id COLLATE "C", excluded.assertion_index)
+RETURNING namespace, entity_key;
+
+-- name: upsert_claims
+-- Links that wait. The merge is free of order: the greatest weight, the least hint, all observations.
+INSERT INTO link_claims AS claim (
+    namespace, source_key, relation, target_kind, target_ref, source_hint, weight, observation_ids)
+SELECT namespace, source_key, relation, target_kind, target_ref, source_hint, weight, observation_ids::text[]
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::double precision[], $8::text[])
+    AS given (namespace, source_key, relation, target_kind, target_ref, source_hint, weight, observation_ids)
+ON CONFLICT (namespace, source_key, relation, target_kind, target_ref) DO UPDATE
+SET source_hint = coalesce(
+        least(nullif(claim.source_hint, '') COLLATE "C", nullif(excluded.source_hint, '') COLLATE "C"), ''),
+    weight = greatest(claim.weight, excluded.weight),
+    observation_ids = ARRAY(
+        SELECT DISTINCT observation_id COLLATE "C" AS observation_id
+        FROM unnest(claim.observation_ids || excluded.observation_ids) AS observation_id
+        ORDER BY observation_id)
+RETURNING claim.namespace, claim.source_key, claim.relation, claim.target_kind, claim.target_ref, claim.weight,
+          claim.observation_ids, claim.target_key;
+
+-- name: lock_claims
+-- Claims whose best target may have changed, locked: those of a kind and reference that an entity took or left, and those
+-- that may prefer another of several entities of one kind and reference, because one of them has new evidence.
+WITH pairs AS MATERIALIZED (
+    SELECT given.*
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::boolean[]) AS given (namespace, kind, source_id, changed)
+    WHERE given.changed OR (
+        SELECT count(*) FROM (
+            SELECT FROM entities
+            WHERE entities.namespace = given.namespace AND entities.kind = given.kind
+              AND entities.source_id = given.source_id AND entities.source_id <> ''
+            LIMIT 2) AS candidates) > 1)
+SELECT claim.namespace, claim.source_key, claim.relation, claim.target_kind, claim.target_ref, claim.weight,
+       claim.observation_ids, claim.target_key
+FROM pairs JOIN link_claims AS claim
+    ON claim.namespace = pairs.namespace AND claim.target_kind = pairs.kind AND claim.target_ref = pairs.source_id
+WHERE pairs.changed OR claim.source_hint <> ''
+ORDER BY claim.namespace COLLATE "C", claim.source_key COLLATE "C", claim.relation COLLATE "C",
+         claim.target_kind COLLATE "C", claim.target_ref COLLATE "C"
+FOR UPDATE OF claim;
+
+-- name: claim_targets
+-- The best target of each claim, NULL where none is there: one that the hinted source has spoken of, then the least key.
+SELECT claim.namespace, claim.source_key, claim.relation, claim.target_kind, claim.target_ref, (
+    SELECT entities.natural_key
+    FROM entities
+    WHERE entities.namespace = claim.namespace AND entities.kind = claim.target_kind
+      AND entities.source_id = claim.target_ref AND entities.source_id <> ''
+    ORDER BY (claim.source_hint <> '' AND EXISTS (
+            SELECT FROM entity_evidence AS evidence JOIN observations USING (namespace, observation_id)
+            WHERE evidence.namespace = entities.namespace AND evidence.natural_key = entities.natural_key
+              AND observations.source_system = claim.source_hint)) DESC,
+        entities.natural_key COLLATE "C"
+    LIMIT 1) AS target_key
+FROM link_claims AS claim
+JOIN unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
+    AS given (namespace, source_key, relation, target_kind, target_ref)
+    USING (namespace, source_key, relation, target_kind, target_ref);
+
+-- name: update_claims
+-- The targets of claims.
+UPDATE link_claims AS claim
+SET target_key = given.target_key
+FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[])
+    AS given (namespace, source_key, relation, target_kind, target_ref, target_key)
+WHERE claim.namespace = given.namespace AND claim.source_key = given.source_key AND claim.relation = given.relation
+  AND claim.target_kind = given.target_kind AND claim.target_ref = given.target_ref;
+
+-- name: upsert_link_evidence
+-- Observations that links rest on.
+INSERT INTO link_evidence (namespace, source_key, relation, target_key, observation_id, weight)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::double precision[])
+ON CONFLICT (namespace, source_key, relation, target_key, observation_id) DO UPDATE
+SET weight = excluded.weight
+WHERE link_evidence.weight < excluded.weight;
+
+-- name: upsert_links
+-- Links with the greatest weight of their evidence. A link that is there is locked, whether its weight changes or not.
+INSERT INTO links (namespace, source_key, relation, target_key, weight)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::double precision[])
+ON CONFLICT (namespace, source_key, relation, target_key) DO UPDATE
+SET weight = excluded.weight
+WHERE links.weight < excluded.weight;
+
+-- name: delete_link_evidence
+-- Evidence of links that a claim no longer leads to.
+DELETE FROM link_evidence
+USING unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
+    AS given (namespace, source_key, relation, target_key, observation_id)
+WHERE link_evidence.namespace = given.namespace AND link_evidence.source_key = given.source_key
+  AND link_evidence.relation = given.relation AND link_evidence.target_key = given.target_key
+  AND link_evidence.observation_id = given.observation_id;
+
+-- name: lock_links
+-- Links, locked, so that what is then read of their evidence is complete.
+SELECT FROM links
+JOIN unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS given (namespace, source_key, relation, target_key)
+    USING (namespace, source_key, relation, target_key)
+ORDER BY namespace COLLATE "C", source_key COLLATE "C", relation COLLATE "C", target_key COLLATE "C"
+FOR UPDATE OF links;
+
+-- name: settle_links
+-- Deletes links without evidence, and gives the others the greatest weight of theirs.
+WITH left_over AS (
+    SELECT given.*, (
+        SELECT max(evidence.weight)
+        FROM link_evidence AS evidence
+        WHERE evidence.namespace = given.namespace AND evidence.source_key = given.source_key
+          AND evidence.relation = given.relation AND evidence.target_key = given.target_key) AS weight
+    FROM unnest($1::text[], $2::text[], $3::text[], $4::text[]) AS given (namespace, source_key, relation, target_key)
+), deleted AS (
+    DELETE FROM links USING left_over
+    WHERE links.namespace = left_over.namespace AND links.source_key = left_over.source_key
+      AND links.relation = left_over.relation AND links.target_key = left_over.target_key AND left_over.weight IS NULL
+)
+UPDATE links
+SET weight = left_over.weight
+FROM left_over
+WHERE links.namespace = left_over.namespace AND links.source_key = left_over.source_key
+  AND links.relation = left_over.relation AND links.target_key = left_over.target_key
+  AND links.weight <> left_over.weight;
