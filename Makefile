@@ -57,7 +57,7 @@ clean: ## remove the virtual environment and all caches, not the data
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null || { \
-		echo "Python 3.11 or newer is needed, and '$(PYTHON)' is $$($(PYTHON) --version 2>&1 || true)." >&2; \
+		echo "Python 3.11 or newer is needed, and '$(PYTHON)' is $$($(PYTHON) --version 2>/dev/null || echo missing)." >&2; \
 		echo "Name one that is: make PYTHON=python3.12" >&2; exit 1; }
 	@# A half-made environment would pass for one the next time.
 	$(PYTHON) -m venv $(VENV) || { rm -rf $(VENV); exit 1; }

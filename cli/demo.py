@@ -23,14 +23,14 @@ from cli.commands.record_git import record_history
 from cli.data_folder import can_be_reached
 from cli.endpoints import ROOTS_FOLDER, Endpoints, endpoints_pid, read_endpoints
 from cli.failure import ExitCode, Failure
-from cli.options import Connection, Data, connected_to
+from cli.options import Connection, connected_to
 from cli.output import note, say
 from cli.sources.git import find_repository, has_commits
 from cli.sources.markdown_files import read_folder
 
 NAMESPACE = "demo"
 QUESTIONS = (
-    "Как устроены идентификаторы наблюдений?",
+    "Какой Postgres нужен и какой pgvector?",
     "How is the private Postgres started and stopped?",
     "How long should spaghetti boil?",
 )
@@ -45,7 +45,9 @@ def demo(
     question: Annotated[
         list[str] | None, typer.Option("--question", "-q", help="Ask this instead; may be repeated.")
     ] = None,
-    data: Data = None,
+    data: Annotated[
+        Path | None, typer.Option("--data", help="Folder for the data.  [default: DIR/.data/demo]", show_default=False)
+    ] = None,
 ) -> None:
     """Start the system, store a folder's git history and Markdown, and ask three questions.
 

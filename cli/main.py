@@ -1,6 +1,7 @@
 """The `palimpsest` command: its subcommands, and what they end with."""
 
 import logging
+import os
 import sys
 from typing import NoReturn
 
@@ -45,6 +46,8 @@ app.command("status", epilog=EXIT_CODES_HELP)(status)
 
 def main() -> NoReturn:
     """Runs the command line and ends the process with its exit code."""
+    # gRPC would say at each start of a program, such as git, that it cannot follow a fork. It need not.
+    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
     # Without a handler Python writes warnings between the lines meant for the user.
     logging.getLogger().addHandler(logging.NullHandler())
     for stream in (sys.stdout, sys.stderr):

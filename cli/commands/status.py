@@ -86,5 +86,5 @@ def _show_fields(fields: dict[str, Any], indent: str = "  ") -> None:
         elif isinstance(value, list):
             for item in value:
                 say(f"{indent}{name}: " + ", ".join(f"{key} {inner}" for key, inner in item.items()))
-        else:
+        elif value != "":
             say(f"{indent}{name}: {value}")

@@ -51,6 +51,7 @@ def up(
     """
     folder = data_folder(data)
     with claimed(folder), _logging_to(folder / LOG_FILE):
+        remove_endpoints(folder)  # of one that was killed
         try:
             asyncio.run(_run(folder, parse_ports(ports), dsn, namespace))
         finally:

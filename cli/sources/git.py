@@ -56,13 +56,13 @@ def find_repository(folder: Path) -> Repository | None:
     except GitFailed:
         return None
     address = page_address(_asked(folder, "config", "--get", "remote.origin.url"))
-    name = address.rstrip("/").rpartition("/")[2].rpartition(":")[2] or root.name or "repository"
+    name = address.rpartition("/")[2].rpartition(":")[2].strip(".") or root.name or "repository"
     return Repository(root, name, address, _asked(folder, "symbolic-ref", "--short", "-q", "HEAD"))
 
 
 def page_address(remote: str) -> str:
     """A remote's address without credentials and `.git`; one of ssh as the page it most likely has."""
-    bare = remote.strip().rstrip("/").removesuffix(".git")
+    bare = remote.strip().rstrip("/").removesuffix(".git").removesuffix("/.").rstrip("/")
     if "://" not in bare:
         scp = _SCP_LIKE.fullmatch(bare)
         return f"https://{scp['host']}/{scp['path']}" if scp else bare

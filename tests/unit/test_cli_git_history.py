@@ -145,6 +145,8 @@ def test_output_of_something_else_is_refused() -> None:
         ("git@host:team/memory.git", "https://host/team/memory"),
         ("ssh://git@host:2222/team/memory", "https://host/team/memory"),
         ("/srv/git/memory.git", "/srv/git/memory"),
+        ("/srv/memory/.git", "/srv/memory"),
+        ("/srv/memory/.", "/srv/memory"),
         ("", ""),
     ],
 )
