@@ -1,0 +1,112 @@
+"""What every assertion of an observation has in common."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Any
+
+from palimpsest import ids
+from palimpsest.canonical import nfc
+
+from services.writer.projection import json_object
+from services.writer.projection.messages import Observation, Provenance, Timestamp
+from services.writer.projection.refusal import Refused
+from services.writer.projection.rows import Stamp
+from shared.timestamps import to_datetime, to_microseconds
+
+# The observation's own rows come before those of its assertions, which may say more of the same entity.
+OF_OBSERVATION = -1
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """The observation that an assertion belongs to, less its assertions."""
+
+    namespace: str
+    observation_id: str
+    occurred_at: datetime
+    scopes: tuple[str, ...]
+    actor_key: str
+    source_system: str
+    source_stream: str
+    provenance: bytes
+    # Titles and kinds that entity assertions of this observation give, by key: what their texts are shown under.
+    titles: Mapping[str, str]
+    kinds: Mapping[str, str]
+
+    def stamp(self, index: int) -> Stamp:
+        """The stamp of what the assertion of this index writes."""
+        return Stamp(to_microseconds(self.occurred_at), self.observation_id, index)
+
+    def labels(self, more: Iterable[str] = ()) -> tuple[str, ...]:
+        """The observation's labels and `more`, sorted and without repeats."""
+        return normal_labels((*self.scopes, *more))
+
+    def labels_field(self, more: Iterable[str] = ()) -> dict[str, Any]:
+        """The labels as a field that is written. None are not written: what somebody hid stays hidden."""
+        labels = self.labels(more)
+        return {"scopes": labels} if labels else {}
+
+
+def normal_labels(scopes: Iterable[str]) -> tuple[str, ...]:
+    """Returns labels in Unicode NFC, sorted and without repeats."""
+    return tuple(sorted({nfc(label) for label in scopes}))
+
+
+def context_of(namespace: str, observation: Observation, observation_id: str) -> Context:
+    """Returns what the assertions of an observation share. Raises `ValueError` where `occurred_at` is out of range."""
+    titles, kinds = _described(observation)
+    return Context(
+        namespace=namespace,
+        observation_id=observation_id,
+        occurred_at=to_datetime(observation.occurred_at),
+        scopes=normal_labels(observation.scopes),
+        actor_key=ids.typed_key(observation.actor) if observation.HasField("actor") else "",
+        source_system=observation.source.system,
+        source_stream=observation.source.stream,
+        provenance=serialized(observation.provenance),
+        titles=titles,
+        kinds=kinds,
+    )
+
+
+def serialized(provenance: Provenance) -> bytes:
+    """Returns a provenance as bytes that depend on nothing but its content."""
+    return provenance.SerializeToString(deterministic=True)
+
+
+def moment(value: Timestamp, field: str) -> datetime:
+    """Returns a timestamp as a datetime. Raises `Refused`."""
+    try:
+        return to_datetime(value)
+    except ValueError as error:
+        raise Refused(field, str(error)) from error
+
+
+def attribute_fields(attributes: str, field: str) -> dict[str, str]:
+    """Returns each key of a JSON object as a field `attributes.<key>` of its own. Raises `Refused`."""
+    return {f"attributes.{key}": value for key, value in object_members(attributes, field).items()}
+
+
+def object_members(text: str, field: str) -> dict[str, str]:
+    """Returns the members of a JSON object; none of an empty text. Raises `Refused`."""
+    if not text:
+        return {}
+    try:
+        json_object.check(text)
+        return json_object.members(text)
+    except ValueError as error:
+        raise Refused(field, str(error)) from error
+
+
+def _described(observation: Observation) -> tuple[dict[str, str], dict[str, str]]:
+    titles: dict[str, str] = {}
+    kinds: dict[str, str] = {}
+    for assertion in observation.assertions:
+        if assertion.WhichOneof("assertion") == "entity":
+            key = ids.entity_key(assertion.entity.entity)
+            if assertion.entity.HasField("title"):
+                titles[key] = assertion.entity.title
+            if assertion.entity.HasField("kind"):
+                kinds[key] = assertion.entity.kind
+    return titles, kinds

@@ -1,0 +1,90 @@
+"""The projection of an observation: the rows that it should lead to, free of any order of arrival."""
+
+from collections.abc import Sequence
+from itertools import chain
+from typing import Any
+
+from services.writer.projection.assertion_rows import AssertionRows
+from services.writer.projection.context import Context, context_of
+from services.writer.projection.document_assertion import document_rows
+from services.writer.projection.entity_assertion import entity_rows
+from services.writer.projection.episode import episode_rows
+from services.writer.projection.fact_assertion import fact_rows
+from services.writer.projection.fact_changes import correction_rows, retraction_rows
+from services.writer.projection.link_assertion import link_rows
+from services.writer.projection.memory_record import memory_record_rows
+from services.writer.projection.messages import Assertion, Observation
+from services.writer.projection.observed_content import observation_rows
+from services.writer.projection.refusal import Refused
+from services.writer.projection.rows import Failure, Passage, Projection
+
+
+def project(namespace: str, observation: Observation, observation_id: str) -> Projection:
+    """Returns the intended rows of an observation that satisfies the contract's limits.
+
+    An assertion that cannot be applied is a failure, by rising index, and leaves no rows; the others do (OB-4). Rows
+    may repeat: stamps decide between writes of one field, and between documents of one entity. Of records of one key
+    only the last one's passages are given.
+
+    Raises:
+        ValueError: `occurred_at` lies outside the years 0001 to 9999.
+    """
+    context = context_of(namespace, observation, observation_id)
+    rows = [observation_rows(observation, context)]
+    failures: list[Failure] = []
+    for index, assertion in enumerate(observation.assertions):
+        try:
+            rows.append(_rows(assertion, context, index))
+        except Refused as refused:
+            failures.append(_failure(refused, index))
+    return Projection(
+        namespace=namespace,
+        observation_id=observation_id,
+        occurred_at=context.occurred_at,
+        scopes=context.scopes,
+        entities=_all(rows, "entities"),
+        facts=_all(rows, "facts"),
+        supersessions=_all(rows, "supersessions"),
+        retractions=_all(rows, "retractions"),
+        links=_all(rows, "links"),
+        claims=_all(rows, "claims"),
+        documents=_all(rows, "documents"),
+        passages=_last_of_each(rows),
+        failures=tuple(failures),
+    )
+
+
+def _rows(assertion: Assertion, context: Context, index: int) -> AssertionRows:
+    match assertion.WhichOneof("assertion"):
+        case "entity":
+            return entity_rows(assertion.entity, context, index)
+        case "fact":
+            return fact_rows(assertion.fact, context, index)
+        case "link":
+            return link_rows(assertion.link, context, index)
+        case "document":
+            return document_rows(assertion.document, context, index)
+        case "episode":
+            return episode_rows(assertion.episode, context, index)
+        case "record":
+            return memory_record_rows(assertion.record, context, index)
+        case "retraction":
+            return retraction_rows(assertion.retraction, context, index)
+        case "correction":
+            return correction_rows(assertion.correction, context, index)
+    raise Refused("assertion", "must assert something")
+
+
+def _failure(refused: Refused, index: int) -> Failure:
+    path = f"assertions[{index}].{refused.field}"
+    return Failure(index=index, code=refused.code, reason=refused.reason, field=path, message=refused.message)
+
+
+def _all(rows: Sequence[AssertionRows], name: str) -> tuple[Any, ...]:
+    return tuple(chain.from_iterable(getattr(each, name) for each in rows))
+
+
+def _last_of_each(rows: Sequence[AssertionRows]) -> tuple[Passage, ...]:
+    """Passages of an owner come from one assertion, whole: two of one record must not mix."""
+    by_owner = {(each.passages[0].kind, each.passages[0].owner_key): each.passages for each in rows if each.passages}
+    return tuple(chain.from_iterable(by_owner.values()))

@@ -1,0 +1,157 @@
+"""How statements about facts' ends take effect: pure, and the same for any order of arrival (FA-5, FA-6, OB-7)."""
+
+from collections import defaultdict
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from services.writer.projection.rows import Retraction, Stamp, Supersession
+from shared.timestamps import EARLIEST
+
+# Numbers of FactClosure.
+OPEN = 0
+ASSERTED = 1
+SUPERSEDED = 2
+RETRACTED = 3
+CORRECTED = 4
+
+# The end of a fact that was wrong from the start and has no replacement: it is true at no moment.
+NEVER_TRUE = EARLIEST
+
+
+@dataclass(frozen=True, slots=True)
+class FactSpan:
+    """What the resolution needs of a fact."""
+
+    fact_id: str
+    valid_from: datetime | None
+    observed_at: datetime
+    asserted_valid_to: datetime | None
+
+    @property
+    def start(self) -> datetime:
+        """From when it takes another's place: its own start or, where that is unknown, its first observation."""
+        return self.observed_at if self.valid_from is None else self.valid_from
+
+
+@dataclass(frozen=True, slots=True)
+class ResolvedFact:
+    """The derived columns of a fact. One with the closure CORRECTED is true at no `as_of`, whatever its `valid_to`."""
+
+    valid_to: datetime | None
+    closure: int
+    supersedes: tuple[str, ...]
+    superseded_by: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Resolution:
+    """What the statements come to: derived columns by fact id, and the statements that are refused."""
+
+    facts: Mapping[str, ResolvedFact]
+    refused: tuple[Supersession, ...]
+
+
+def resolve(
+    facts: Iterable[FactSpan], supersessions: Iterable[Supersession], retractions: Iterable[Retraction]
+) -> Resolution:
+    """Resolves facts that statements connect: give whole components, with every statement about them.
+
+    Statements are considered by rising stamp, and one that would close a cycle is refused, whether its facts have
+    arrived or not. One takes effect where both facts are given. A fact ends at the earliest of what was asserted,
+    retracted and superseded; of equal ends the one named first here gives the closure. A correction gives no end: it
+    makes its old fact CORRECTED, as does a retraction at `NEVER_TRUE`.
+    """
+    spans = {span.fact_id: span for span in facts}
+    accepted, refused = _without_cycles(supersessions)
+    effective = [each for each in accepted if each.old_fact_id in spans and each.new_fact_id in spans]
+    ends = _Ends(spans, effective, list(retractions))
+    newer, older = _neighbours(effective)
+    resolved = {
+        fact_id: ResolvedFact(*ends.of(fact_id), tuple(sorted(older[fact_id])), tuple(sorted(newer[fact_id])))
+        for fact_id in spans
+    }
+    return Resolution(resolved, tuple(refused))
+
+
+def _without_cycles(supersessions: Iterable[Supersession]) -> tuple[list[Supersession], list[Supersession]]:
+    accepted: list[Supersession] = []
+    refused: list[Supersession] = []
+    graph = _Acyclic()
+    for statement in sorted(set(supersessions), key=_order):
+        grown = graph.add(statement.new_fact_id, statement.old_fact_id)
+        (accepted if grown else refused).append(statement)
+    return accepted, refused
+
+
+def _order(statement: Supersession) -> tuple[Stamp, str, str, bool, str]:
+    old, new = statement.old_fact_id, statement.new_fact_id
+    return statement.stamp, old, new, statement.correction, statement.reason
+
+
+class _Acyclic:
+    """A graph of facts, newer to older, that refuses an edge which would close a cycle."""
+
+    def __init__(self) -> None:
+        self._older: defaultdict[str, set[str]] = defaultdict(set)
+        self._parents: dict[str, str] = {}
+
+    def add(self, newer: str, older: str) -> bool:
+        """Adds an edge; False where a path leads back already."""
+        if newer == older or (self._root(newer) == self._root(older) and self._reaches(older, newer)):
+            return False
+        self._older[newer].add(older)
+        self._parents[self._root(newer)] = self._root(older)
+        return True
+
+    def _root(self, node: str) -> str:
+        """A name of the node's component. Facts of different components close no cycle, and most edges join such."""
+        while (parent := self._parents.get(node, node)) != node:
+            self._parents[node] = self._parents.get(parent, parent)
+            node = parent
+        return node
+
+    def _reaches(self, start: str, goal: str) -> bool:
+        waiting, seen = [start], {start}
+        while waiting:
+            node = waiting.pop()
+            if node == goal:
+                return True
+            fresh = self._older[node] - seen
+            seen |= fresh
+            waiting.extend(fresh)
+        return False
+
+
+class _Ends:
+    """Every end that each fact was given, with the closure that it would be."""
+
+    def __init__(
+        self, spans: Mapping[str, FactSpan], effective: list[Supersession], retractions: list[Retraction]
+    ) -> None:
+        self._spans = spans
+        self._corrected = {each.old_fact_id for each in effective if each.correction}
+        self._corrected |= {each.fact_id for each in retractions if each.valid_to == NEVER_TRUE}
+        self._given: defaultdict[str, list[tuple[datetime, int]]] = defaultdict(list)
+        for span in spans.values():
+            if span.asserted_valid_to is not None:
+                self._given[span.fact_id].append((span.asserted_valid_to, ASSERTED))
+        for each in effective:
+            self._given[each.old_fact_id].append((spans[each.new_fact_id].start, SUPERSEDED))
+        for retraction in retractions:
+            self._given[retraction.fact_id].append((retraction.valid_to, RETRACTED))
+
+    def of(self, fact_id: str) -> tuple[datetime | None, int]:
+        """The end of a fact and what closed it; the numbers of closures decide between equal ends."""
+        if fact_id in self._corrected:
+            return self._spans[fact_id].asserted_valid_to, CORRECTED
+        return min(self._given[fact_id], default=(None, OPEN))
+
+
+def _neighbours(effective: Iterable[Supersession]) -> tuple[defaultdict[str, set[str]], defaultdict[str, set[str]]]:
+    newer: defaultdict[str, set[str]] = defaultdict(set)
+    older: defaultdict[str, set[str]] = defaultdict(set)
+    for each in effective:
+        newer[each.old_fact_id].add(each.new_fact_id)
+        older[each.new_fact_id].add(each.old_fact_id)
+    return newer, older
