@@ -3,11 +3,16 @@
 import json
 import re
 
+# Fixed, so that what is refused does not depend on how deep the reader's own stack is.
+MAX_DEPTH = 200
 NUL_ESCAPED = "must not hold NUL, not even escaped"
+TOO_DEEP = f"must not be nested deeper than {MAX_DEPTH}"
 SURROGATE_ESCAPED = "must not hold a lone surrogate, not even escaped"
 
 # Every escape of a JSON string, so that the backslash of `\\u0000` (a backslash and five characters) is not misread.
 _ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|.)")
+
+_BRACKET_OR_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[{\]}]', re.DOTALL)
 
 
 class _RepeatedKeyError(ValueError):
@@ -16,17 +21,30 @@ class _RepeatedKeyError(ValueError):
 
 def json_fault(text: str) -> str:
     """What is wrong with `text` as JSON, in words that repeat nothing of it; empty if nothing is."""
+    if is_too_deep(text):
+        return TOO_DEEP
     try:
         _DECODER.decode(text)
     except _RepeatedKeyError:
         return "must not repeat a key within an object"
-    except RecursionError:
-        return "must not be nested that deeply"
     except json.JSONDecodeError as error:
         return f"must be one JSON text; it fails at line {error.lineno}, column {error.colno}"
     except ValueError:
         return "must be one JSON text; NaN and Infinity are not JSON"
     return _escape_fault(text) if "\\u" in text else ""
+
+
+def is_too_deep(text: str) -> bool:
+    """Whether arrays and objects are nested deeper than MAX_DEPTH; the text need not be JSON."""
+    if text.count("[") + text.count("{") <= MAX_DEPTH:
+        return False
+    depth = deepest = 0
+    for match in _BRACKET_OR_STRING.finditer(text):
+        mark = match[0]
+        if mark[0] != '"':
+            depth += 1 if mark in "[{" else -1
+            deepest = max(deepest, depth)
+    return deepest > MAX_DEPTH
 
 
 def _escape_fault(text: str) -> str:

@@ -5,14 +5,13 @@ import re
 from collections.abc import Mapping
 from decimal import Decimal, InvalidOperation
 
-# Fixed, so that what is refused does not depend on how deep the caller's own stack is.
-MAX_DEPTH = 200
+from shared.json_text import TOO_DEEP, is_too_deep
+
 # More than any decimal that the contract allows; PostgreSQL's numeric ends at 131,072 digits before and 16,383 behind
 # the point.
 MAX_DIGITS = 1_200
 
 _SPACE = re.compile(r"[ \t\n\r]*")
-_BRACKETS_OR_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[{\]}]', re.DOTALL)
 
 
 def members(text: str) -> dict[str, str]:
@@ -46,14 +45,8 @@ def text_of(values: Mapping[str, str]) -> str:
 def check(text: str) -> None:
     """Raises `ValueError`, in words for the caller, where a text is not JSON, or is nested or has numbers beyond what
     the columns of the database hold exactly."""
-    depth = deepest = 0
-    for match in _BRACKETS_OR_STRING.finditer(text):
-        mark = match[0]
-        if mark[0] != '"':
-            depth += 1 if mark in "[{" else -1
-            deepest = max(deepest, depth)
-    if deepest > MAX_DEPTH:
-        raise ValueError(f"must not be nested deeper than {MAX_DEPTH}")
+    if is_too_deep(text):
+        raise ValueError(TOO_DEEP)
     try:
         _CHECKER.decode(text)
     except json.JSONDecodeError as error:
