@@ -5,6 +5,9 @@ import os
 import sys
 from typing import NoReturn
 
+# Before gRPC is loaded: it would say at each start of a program, such as git, that it cannot follow a fork.
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
+
 import typer
 
 from cli.commands.context import context
@@ -46,8 +49,6 @@ app.command("status", epilog=EXIT_CODES_HELP)(status)
 
 def main() -> NoReturn:
     """Runs the command line and ends the process with its exit code."""
-    # gRPC would say at each start of a program, such as git, that it cannot follow a fork. It need not.
-    os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
     # Without a handler Python writes warnings between the lines meant for the user.
     logging.getLogger().addHandler(logging.NullHandler())
     for stream in (sys.stdout, sys.stderr):
