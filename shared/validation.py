@@ -88,7 +88,9 @@ def _compiled(descriptor: AnyDescriptor) -> _Plan:
     plan = _Plan(
         checks={field.number: (field.name, check) for field, check in checks if check},
         needed=tuple(
-            (field.number, field.name, words) for field in descriptor.fields if (words := _needed(_limits(field)))
+            (field.number, field.name, words)
+            for field in descriptor.fields
+            if not _is_choice(field) and (words := _needed(_limits(field)))
         ),
         choices=tuple(oneof.name for oneof in descriptor.oneofs if _option(oneof, limits_pb2.choice_required)),
     )
@@ -115,12 +117,25 @@ def _field_check(field: FieldDescriptor, limits: FieldLimits) -> _Check | None:
     if _is_map(field):
         return _both(_count_check(limits), _map_check(field, limits))
     element = _element_check(field, limits)
+    if _is_choice(field) and limits.required:
+        return _both(_filled, element)
     if not field.is_repeated:
         return element
     if field.full_name in _CHECKED_PER_ITEM:
         return _count_check(limits)
     items = _each(element) if element else None
     return _both(_count_check(limits), items, _unique_check(field) if limits.unique else None)
+
+
+def _is_choice(field: FieldDescriptor) -> bool:
+    """Whether the field is a member of a oneof; proto3's `optional` makes one of its own, which is none of ours."""
+    return field.containing_oneof is not None and not field.containing_oneof.name.startswith("_")
+
+
+def _filled(value: Any, path: str, found: list[Violation]) -> None:
+    """A member that was chosen is present even where it is empty."""
+    if value in ("", b"", 0):
+        found.append(Violation(path, "is required"))
 
 
 def _is_map(field: FieldDescriptor) -> bool:

@@ -8,8 +8,10 @@ import pytest
 from google.protobuf import descriptor_pb2, descriptor_pool, message_factory
 from google.protobuf.message import Message
 from palimpsest.v1 import limits_pb2
+from palimpsest.v1.document_pb2 import ChunkedText, DocumentAssertion, InputChunk
 from palimpsest.v1.embedder_service_pb2 import EmbedRequest
 from palimpsest.v1.observation_pb2 import Assertion, Observation
+from palimpsest.v1.reference_pb2 import EntityRef, TypedId
 from palimpsest.v1.writer_service_pb2 import BatchRecordObservationsRequest
 
 from shared import validation
@@ -255,3 +257,15 @@ def test_a_plan_is_compiled_once() -> None:
 
 def test_violation_is_a_value() -> None:
     assert Violation("a", "b") == Violation(field="a", description="b", is_text=False)
+
+
+def test_required_members_of_a_oneof_bind_only_the_chosen_one() -> None:
+    """SH-5, OP-2: a member that was not chosen is not missing; a chosen one must not be empty."""
+    typed = EntityRef(typed=TypedId(type="person", id="alice"))
+    assert violations(typed) == []
+    assert violations(EntityRef(key="person:alice")) == []
+    assert violations(EntityRef(key="")) == [Violation("key", "is required")]
+    assert violations(EntityRef()) == [Violation("reference", "must have one of its members set")]
+    chunked = DocumentAssertion(entity=typed, chunked=ChunkedText(chunks=[InputChunk(text="a")]))
+    assert violations(chunked) == []
+    assert violations(DocumentAssertion(entity=typed, text="")) == []
