@@ -50,8 +50,10 @@ class _Writer:
 
     async def ready(self) -> bool:
         """Whether the schema is there and the database answers (SH-3)."""
-        if self._migrated:
+        try:
             await self._database.ping()
+        except PalimpsestError:
+            return False
         return self._migrated
 
     async def start(self) -> None:

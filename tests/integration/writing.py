@@ -147,12 +147,8 @@ def entity(key: str, **fields: Any) -> Assertion:
 
 def fact(subject: str, predicate: str, value: str, **fields: Any) -> Assertion:
     """Asserts a fact about another entity, where the value has a type, else about a text."""
-    target = (
-        FactObject(entity=EntityRef(key=value)) if ":" in value else FactObject(literal=Literal(text=value))
-    )
-    return Assertion(
-        fact=FactAssertion(subject=EntityRef(key=subject), predicate=predicate, object=target, **fields)
-    )
+    target = FactObject(entity=EntityRef(key=value)) if ":" in value else FactObject(literal=Literal(text=value))
+    return Assertion(fact=FactAssertion(subject=EntityRef(key=subject), predicate=predicate, object=target, **fields))
 
 
 def fact_id(assertion: Assertion, namespace: str = NAMESPACE) -> str:
@@ -172,9 +168,7 @@ def link(source: str, relation: str, target: str, **fields: Any) -> Assertion:
 def claim(source: str, relation: str, kind: str, ref: str, hint: str = "", **fields: Any) -> Assertion:
     """Asserts a link to a thing in its source's terms."""
     reference = LinkTarget(kind=kind, ref=ref, source_hint=hint)
-    return Assertion(
-        link=LinkAssertion(source=EntityRef(key=source), relation=relation, reference=reference, **fields)
-    )
+    return Assertion(link=LinkAssertion(source=EntityRef(key=source), relation=relation, reference=reference, **fields))
 
 
 def document(key: str, *chunks: str, **fields: Any) -> Assertion:
