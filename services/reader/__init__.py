@@ -1,0 +1,1 @@
+"""The reader: retrieval, context compilation and reads by id."""

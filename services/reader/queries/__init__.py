@@ -1,0 +1,1 @@
+"""One module per RPC, named after it, each with one public coroutine."""

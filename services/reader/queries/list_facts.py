@@ -1,0 +1,58 @@
+"""ListFacts: facts at a moment, by subject, predicate and start."""
+
+from __future__ import annotations
+
+from datetime import datetime
+from typing import cast
+
+from services.reader.context import ReadContext
+from services.reader.pages import Page, PageRequest
+from services.reader.rows import Row
+from services.reader.store import Snapshot
+from shared.page_token import Scalar
+from shared.timestamps import from_microseconds, to_microseconds
+
+# Stands for an unknown start, which sorts last; no moment has it.
+_UNKNOWN_START = 2**63 - 1
+
+
+async def list_facts(
+    context: ReadContext,
+    page: PageRequest,
+    *,
+    subject_key: str | None,
+    predicate: str,
+    object_identity: tuple[str, str] | None,
+    as_of: datetime | None,
+    include_history: bool,
+) -> Page[Row]:
+    """A page of the visible facts that hold at the moment, or of the whole history."""
+    after = _position(page.after(str, str, int, str))
+
+    async def work(snapshot: Snapshot) -> Page[Row]:
+        found = await snapshot.list_fact_ids(
+            limit=page.limit,
+            subject_key=subject_key,
+            predicate=predicate,
+            object_identity=object_identity,
+            as_of=as_of,
+            include_history=include_history,
+            after=after,
+        )
+        cut = Page.cut(found, page, _sort_keys)
+        rows = await snapshot.get_facts([row["fact_id"] for row in cut.items])
+        return Page([rows[row["fact_id"]] for row in cut.items], cut.next_token)
+
+    return await context.snapshot(work)
+
+
+def _sort_keys(row: Row) -> tuple[Scalar, ...]:
+    start = _UNKNOWN_START if row["valid_from"] is None else to_microseconds(row["valid_from"])
+    return row["subject_key"], row["predicate"], start, row["fact_id"]
+
+
+def _position(keys: tuple[Scalar, ...] | None) -> tuple[str, str, datetime | None, str] | None:
+    if keys is None:
+        return None
+    subject_key, predicate, start, fact_id = cast(tuple[str, str, int, str], keys)
+    return subject_key, predicate, None if start == _UNKNOWN_START else from_microseconds(start), fact_id

@@ -1,0 +1,13 @@
+"""Search: items by words and meaning, best first."""
+
+from __future__ import annotations
+
+from services.reader.context import ReadContext
+from services.reader.retrieval.retrieve import Query, Retrieved, Retriever
+
+DEFAULT_LIMIT = 10
+
+
+async def search(context: ReadContext, retriever: Retriever, query: Query) -> Retrieved:
+    """The hits, or why there are none; what could not take part is named."""
+    return await retriever.retrieve(context.view, query, timeout_s=context.timeout_s)

@@ -1,0 +1,1 @@
+"""How candidates are found and judged: one module per signal, fusion, abstention."""

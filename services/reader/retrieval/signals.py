@@ -1,0 +1,46 @@
+"""Names of the signals, of the modes that choose them, and of why one is missing; all numbers of the contract."""
+
+from __future__ import annotations
+
+from enum import IntEnum
+
+
+class Signal(IntEnum):
+    """A way in which candidates are found and scored."""
+
+    LEXICAL = 1
+    VECTOR = 3
+
+
+class Mode(IntEnum):
+    """Which signals are asked for."""
+
+    FULL = 1
+    LEXICAL = 2
+    VECTOR = 3
+    GRAPH = 4
+
+
+SIGNALS: dict[Mode, frozenset[Signal]] = {
+    Mode.FULL: frozenset({Signal.LEXICAL, Signal.VECTOR}),
+    Mode.LEXICAL: frozenset({Signal.LEXICAL}),
+    Mode.VECTOR: frozenset({Signal.VECTOR}),
+}
+"""The signals of the modes that this version has."""
+
+
+class Cause(IntEnum):
+    """Why a signal that was asked for did not take part."""
+
+    TIMEOUT = 1
+    UNAVAILABLE = 2
+    MODEL_MISMATCH = 3
+    NO_VECTORS = 4
+
+
+class SignalMissing(Exception):
+    """A signal cannot take part. Never leaves the reader: the others still answer."""
+
+    def __init__(self, cause: Cause) -> None:
+        super().__init__(cause.name)
+        self.cause = cause

@@ -1,0 +1,96 @@
+"""Values that pass between the store and the queries; numbers of enums are those of the contract."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from enum import IntEnum
+from typing import Any, TypeAlias
+
+# A row of a statement: its columns by name.
+Row: TypeAlias = Mapping[str, Any]
+
+
+class ItemKind(IntEnum):
+    """What kind of stored thing a passage belongs to."""
+
+    CHUNK = 1
+    FACT = 2
+    ENTITY = 3
+    RECORD = 4
+
+
+class Status(IntEnum):
+    """Where in its life a thing is."""
+
+    ACTIVE = 1
+    DRAFT = 2
+    STALE = 3
+    SUPERSEDED = 4
+    ARCHIVED = 5
+
+
+CRITICAL = 4
+"""The importance of what is packed first."""
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """What is searched, and at which moment. Empty parts exclude nothing."""
+
+    labels: tuple[str, ...] = ()
+    as_of: datetime | None = None
+    include_drafts: bool = False
+    item_kinds: tuple[int, ...] = ()
+    entity_kinds: tuple[str, ...] = ()
+    source_systems: tuple[str, ...] = ()
+    occurred_from: datetime | None = None
+    occurred_before: datetime | None = None
+    entity_keys: tuple[str, ...] = ()
+    meta: str = "[]"
+    """JSON: objects with `key` and either `any_of` (JSON values) or `minimum` and `maximum` (numbers as text)."""
+
+
+@dataclass(frozen=True, slots=True)
+class Candidate:
+    """A passage that some signal found, with its raw scores."""
+
+    passage_id: int
+    kind: int
+    owner_key: str
+    ordinal: int
+    status: int
+    importance: int
+    is_latin: bool
+    """Whether its text is mostly in Latin script."""
+    distance: float | None
+    """Cosine distance to the query. None: not among the nearest."""
+    words: float
+    """Sum of rarity times frequency over the query's lexemes."""
+    coverage: float
+    """Share of the query's term weight that it holds, 0 to 1."""
+
+    @property
+    def item_id(self) -> str:
+        """The stable id of the item that the passage belongs to."""
+        return f"chunk:{self.owner_key}#{self.ordinal}" if self.kind == ItemKind.CHUNK else self.owner_key
+
+    @property
+    def order(self) -> tuple[int, str, int]:
+        """Decides between equal scores, the same way in every store that holds the same."""
+        return self.kind, self.owner_key, self.ordinal
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """One step of provenance: an observation and the event of the source that it reports."""
+
+    observation_id: str
+    system: str
+    stream: str
+    external_id: str
+    revision: str
+    occurred_at: datetime
+    actor_key: str
+    uri: str

@@ -1,0 +1,39 @@
+"""The reader as a service that a server can run."""
+
+from __future__ import annotations
+
+import grpc.aio
+
+from services.reader.embedder_client import EmbedderClient
+from services.reader.retrieval.retrieve import Retriever
+from services.reader.servicer import ReaderServicer, register_servicer
+from services.reader.settings import ReaderSettings
+from services.reader.store import Store
+from shared.database import Database
+from shared.schema.migrate import is_current
+from shared.server import Service
+
+NAME = "palimpsest.v1.ReaderService"
+
+
+def build_service(settings: ReaderSettings) -> Service:
+    """The reader for `shared.server.serve`. Not ready before the database has the schema, which it never changes."""
+    database = Database.open(settings.database)
+    embedder = EmbedderClient(
+        settings.embedder_target, timeout_s=settings.embed_timeout_s, cached_queries=settings.cached_queries
+    )
+    store = Store(database)
+    retriever = Retriever(store, embedder, settings.exact_scan_rows)
+    servicer = ReaderServicer(database, store, retriever, settings)  # type: ignore[abstract]  # the rest is answered UNIMPLEMENTED
+
+    def register(server: grpc.aio.Server) -> None:
+        register_servicer(servicer, server)
+
+    async def ready() -> bool:
+        return await is_current(database)
+
+    async def close() -> None:
+        await embedder.close()
+        await database.close()
+
+    return Service(NAME, register=register, ready=ready, on_stop=close)

@@ -1,0 +1,254 @@
+"""The RPCs of the reader: message in, query, message out."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import grpc.aio
+from palimpsest.ids import entity_key, typed_key
+from palimpsest.v1 import reader_service_pb2 as pb
+from palimpsest.v1 import reader_service_pb2_grpc as pb_grpc
+from palimpsest.v1 import retrieval_pb2
+
+from services.reader.answer_messages import (
+    to_namespace_response,
+    to_neighbor,
+    to_source_response,
+    to_statistics_response,
+)
+from services.reader.context import ReadContext
+from services.reader.messages import to_chunk, to_entity, to_fact, to_link_claim, to_observation
+from services.reader.queries.compile_context import MOST_CANDIDATES, compile_context
+from services.reader.queries.digest import digest
+from services.reader.queries.get_entity import get_entity
+from services.reader.queries.get_fact import get_fact
+from services.reader.queries.get_namespace import get_namespace
+from services.reader.queries.get_namespace_statistics import get_namespace_statistics
+from services.reader.queries.get_observation import get_observation
+from services.reader.queries.get_source import get_source
+from services.reader.queries.list_chunks import list_chunks
+from services.reader.queries.list_entities import list_entities
+from services.reader.queries.list_facts import list_facts
+from services.reader.queries.list_link_claims import list_link_claims
+from services.reader.queries.list_namespaces import list_namespaces
+from services.reader.queries.list_neighbors import list_neighbors
+from services.reader.queries.list_observations import list_observations
+from services.reader.queries.search import DEFAULT_LIMIT, search
+from services.reader.request_messages import (
+    as_text,
+    check_caller_time,
+    to_budget,
+    to_filter,
+    to_mode,
+    to_moment,
+    to_object_identity,
+    to_optional_time,
+    to_page_request,
+)
+from services.reader.retrieval.retrieve import Query, Retriever
+from services.reader.retrieval_messages import to_compile_response, to_search_response
+from services.reader.settings import ReaderSettings
+from services.reader.store import Store
+from services.reader.view import View
+from shared import consistency_token
+from shared.authentication.caller import ADMIN, READ, current_caller
+from shared.database import Database
+from shared.errors import NotImplementedYet
+from shared.interceptors.deadline import deadline_s_left
+
+_SERVICE = "palimpsest.v1.ReaderService"
+
+
+@dataclass(frozen=True)
+class ReaderServicer(pb_grpc.ReaderServiceServicer):
+    """Answers reads. What the contract has and this class does not is answered UNIMPLEMENTED by the server."""
+
+    database: Database
+    store: Store
+    retriever: Retriever
+    settings: ReaderSettings
+
+    async def Search(self, request: pb.SearchRequest, context: grpc.aio.ServicerContext) -> pb.SearchResponse:
+        """Finds items."""
+        query = _query(request, limit=request.limit or DEFAULT_LIMIT, keep_irrelevant=request.keep_irrelevant)
+        return to_search_response(await search(await self._reading(request), self.retriever, query))
+
+    async def CompileContext(
+        self, request: pb.CompileContextRequest, context: grpc.aio.ServicerContext
+    ) -> pb.CompileContextResponse:
+        """Packs what is useful now."""
+        if request.since_pack_id:
+            raise NotImplementedYet(_method("CompileContext"))
+        pack, found = await compile_context(
+            await self._reading(request),
+            self.retriever,
+            _query(request, limit=MOST_CANDIDATES),
+            budget=to_budget(request.budget),
+            request=as_text(request),
+        )
+        return to_compile_response(pack, found)
+
+    async def GetEntity(self, request: pb.GetEntityRequest, context: grpc.aio.ServicerContext) -> pb.GetEntityResponse:
+        """Reads an entity."""
+        to_moment(request.at, _method("GetEntity"))
+        row = await get_entity(await self._reading(request), key=entity_key(request.entity))
+        return pb.GetEntityResponse(entity=to_entity(row))
+
+    async def ListEntities(
+        self, request: pb.ListEntitiesRequest, context: grpc.aio.ServicerContext
+    ) -> pb.ListEntitiesResponse:
+        """Lists entities."""
+        page = await list_entities(
+            await self._reading(request),
+            to_page_request(request),
+            kinds=request.kinds,
+            key_prefix=request.key_prefix,
+            include_placeholders=request.include_placeholders,
+            include_history=request.include_history,
+        )
+        return pb.ListEntitiesResponse(entities=map(to_entity, page.items), next_page_token=page.next_token)
+
+    async def GetFact(self, request: pb.GetFactRequest, context: grpc.aio.ServicerContext) -> pb.GetFactResponse:
+        """Reads a fact."""
+        to_moment(request.at, _method("GetFact"))
+        row = await get_fact(await self._reading(request), fact_id=request.fact_id)
+        return pb.GetFactResponse(fact=to_fact(row))
+
+    async def ListFacts(self, request: pb.ListFactsRequest, context: grpc.aio.ServicerContext) -> pb.ListFactsResponse:
+        """Lists facts."""
+        page = await list_facts(
+            await self._reading(request),
+            to_page_request(request),
+            subject_key=entity_key(request.subject) if request.HasField("subject") else None,
+            predicate=request.predicate,
+            object_identity=to_object_identity(request),
+            as_of=to_moment(request.at, _method("ListFacts")),
+            include_history=request.include_history,
+        )
+        return pb.ListFactsResponse(facts=map(to_fact, page.items), next_page_token=page.next_token)
+
+    async def GetObservation(
+        self, request: pb.GetObservationRequest, context: grpc.aio.ServicerContext
+    ) -> pb.GetObservationResponse:
+        """Reads an observation."""
+        row = await get_observation(await self._reading(request), observation_id=request.observation_id)
+        return pb.GetObservationResponse(observation=to_observation(row))
+
+    async def ListObservations(
+        self, request: pb.ListObservationsRequest, context: grpc.aio.ServicerContext
+    ) -> pb.ListObservationsResponse:
+        """Lists observations."""
+        page = await list_observations(
+            await self._reading(request),
+            to_page_request(request),
+            system=request.system,
+            stream=request.stream,
+            kinds=request.kinds,
+            subject_key=typed_key(request.subject) if request.HasField("subject") else None,
+            actor_key=typed_key(request.actor) if request.HasField("actor") else None,
+            occurred_from=to_optional_time(request, "occurred_from"),
+            occurred_before=to_optional_time(request, "occurred_before"),
+        )
+        return pb.ListObservationsResponse(
+            observations=map(to_observation, page.items), next_page_token=page.next_token
+        )
+
+    async def GetSource(self, request: pb.GetSourceRequest, context: grpc.aio.ServicerContext) -> pb.GetSourceResponse:
+        """Reads an entity's text."""
+        return to_source_response(await get_source(await self._reading(request), key=entity_key(request.entity)))
+
+    async def ListChunks(
+        self, request: pb.ListChunksRequest, context: grpc.aio.ServicerContext
+    ) -> pb.ListChunksResponse:
+        """Lists an entity's chunks."""
+        page = await list_chunks(await self._reading(request), to_page_request(request), key=entity_key(request.entity))
+        chunks = (to_chunk(row, embedded=embedded) for row, embedded in page.items)
+        return pb.ListChunksResponse(chunks=chunks, next_page_token=page.next_token)
+
+    async def ListNeighbors(
+        self, request: pb.ListNeighborsRequest, context: grpc.aio.ServicerContext
+    ) -> pb.ListNeighborsResponse:
+        """Lists an entity's neighbours."""
+        page = await list_neighbors(
+            await self._reading(request),
+            to_page_request(request),
+            key=entity_key(request.entity),
+            relations=request.relations,
+            outgoing=request.direction != retrieval_pb2.DIRECTION_INCOMING,
+            incoming=request.direction != retrieval_pb2.DIRECTION_OUTGOING,
+            as_of=to_moment(request.at, _method("ListNeighbors")),
+        )
+        neighbors = (to_neighbor(edge, entity) for edge, entity in page.items)
+        return pb.ListNeighborsResponse(neighbors=neighbors, next_page_token=page.next_token)
+
+    async def ListLinkClaims(
+        self, request: pb.ListLinkClaimsRequest, context: grpc.aio.ServicerContext
+    ) -> pb.ListLinkClaimsResponse:
+        """Lists links that wait."""
+        page = await list_link_claims(await self._reading(request), to_page_request(request))
+        return pb.ListLinkClaimsResponse(claims=map(to_link_claim, page.items), next_page_token=page.next_token)
+
+    async def GetNamespace(
+        self, request: pb.GetNamespaceRequest, context: grpc.aio.ServicerContext
+    ) -> pb.GetNamespaceResponse:
+        """Reads a namespace's settings."""
+        return to_namespace_response(await get_namespace(await self._reading(request)))
+
+    async def ListNamespaces(
+        self, request: pb.ListNamespacesRequest, context: grpc.aio.ServicerContext
+    ) -> pb.ListNamespacesResponse:
+        """Lists namespaces."""
+        page = await list_namespaces(
+            self.store,
+            current_caller(),
+            to_page_request(request),
+            prefix=request.prefix,
+            timeout_s=self._timeout_s(),
+        )
+        return pb.ListNamespacesResponse(namespaces=page.items, next_page_token=page.next_token)
+
+    async def GetNamespaceStatistics(
+        self, request: pb.GetNamespaceStatisticsRequest, context: grpc.aio.ServicerContext
+    ) -> pb.GetNamespaceStatisticsResponse:
+        """Counts what is in a namespace."""
+        return to_statistics_response(await get_namespace_statistics(await self._reading(request)))
+
+    async def Digest(self, request: pb.DigestRequest, context: grpc.aio.ServicerContext) -> pb.DigestResponse:
+        """Hashes a namespace's state."""
+        found = await digest(await self._reading(request, ADMIN))
+        return pb.DigestResponse(digest=found.digest, tables=found.tables, rows=found.rows)
+
+    async def _reading(self, request: Any, permission: str = READ) -> ReadContext:
+        """The call's access to the store, once the database shows what the request's token asks for."""
+        view = View.of(current_caller(), request.namespace, permission)
+        token = getattr(request, "consistency_token", "")
+        if token:
+            left_s = deadline_s_left()
+            wait_s = self.settings.consistency_wait_s if left_s is None else left_s
+            await self.database.wait_until_replayed(consistency_token.decode(token), timeout_s=wait_s)
+        return ReadContext(self.store, view, self._timeout_s())
+
+    def _timeout_s(self) -> float:
+        left_s = deadline_s_left()
+        return self.settings.statement_timeout_s if left_s is None else left_s
+
+
+def register_servicer(servicer: ReaderServicer, server: grpc.aio.Server) -> None:
+    """Adds the servicer to a server."""
+    pb_grpc.add_ReaderServiceServicer_to_server(servicer, server)
+
+
+def _method(name: str) -> str:
+    return f"/{_SERVICE}/{name}"
+
+
+def _query(request: Any, *, limit: int, keep_irrelevant: bool = False) -> Query:
+    check_caller_time(request.caller_time)
+    return Query(
+        text=request.query,
+        mode=to_mode(request.mode),
+        wanted=to_filter(request.filter, to_moment(request.at, _method("Search"))),
+        limit=limit,
+        keep_irrelevant=keep_irrelevant,
+    )

@@ -1,0 +1,28 @@
+"""The reader's settings, from the environment: `PALIMPSEST_READER_…`; the database's are shared by all services."""
+
+from pydantic import Field
+from pydantic_settings import BaseSettings, SettingsConfigDict
+
+from shared.settings import DatabaseSettings
+
+
+class ReaderSettings(BaseSettings):
+    """Where the reader reads and has queries embedded, and how long it waits."""
+
+    model_config = SettingsConfigDict(env_prefix="PALIMPSEST_READER_", frozen=True, extra="ignore")
+
+    database: DatabaseSettings = Field(default_factory=DatabaseSettings)
+
+    embedder_target: str = Field(default="", description="gRPC target of the embedder; empty: words only")
+    embed_timeout_s: float = Field(default=0.25, gt=0, description="what embedding a query may take of a call")
+    cached_queries: int = Field(default=2048, ge=0, description="query vectors that are kept")
+
+    exact_scan_rows: int = Field(
+        default=20_000, ge=0, description="up to so many passages vectors are compared one by one, above by the index"
+    )
+    consistency_wait_s: float = Field(
+        default=5.0, gt=0, description="how long a call without a deadline waits for what its token asks for"
+    )
+    statement_timeout_s: float = Field(
+        default=30.0, gt=0, description="what a call without a deadline may spend in the database"
+    )

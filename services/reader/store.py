@@ -1,0 +1,264 @@
+"""The reader's statements, run in read-only snapshots. Nothing here writes."""
+
+from __future__ import annotations
+
+from collections.abc import Awaitable, Callable, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from services.reader.retrieval import tuning
+from services.reader.rows import Candidate, Filter, Row
+from services.reader.view import View
+from shared.database import Connection, Database
+from shared.statements import load_statements
+
+T = TypeVar("T")
+
+_SQL = load_statements(Path(__file__).with_name("store.sql"))
+# What a search reads vectors from before there are any: a table of that shape, inside the statement, without rows.
+_NO_VECTORS = "no_vectors"
+
+
+@dataclass(frozen=True, slots=True)
+class SearchSpace:
+    """What a search meets: how much there is, and whose vectors are searched."""
+
+    passages: int
+    """Passages that the caller may see, counted up to `tuning.COUNTED_PASSAGES`."""
+    fingerprint: str
+    """Empty: no space is active."""
+    table: str
+
+
+class Store:
+    """The database as the reader uses it."""
+
+    def __init__(self, database: Database) -> None:
+        self._database = database
+
+    async def snapshot(self, view: View, work: Callable[[Snapshot], Awaitable[T]], *, timeout_s: float) -> T:
+        """Runs `work` on one state of the database, on one connection, read-only.
+
+        Raises DeadlineExceeded after `timeout_s`, and DatabaseUnavailable.
+        """
+
+        async def transaction(connection: Connection) -> T:
+            return await work(Snapshot(connection, view))
+
+        return await self._database.transaction(
+            transaction, timeout_s=timeout_s, isolation="repeatable_read", readonly=True
+        )
+
+    async def list_namespaces(
+        self, *, after: str | None, prefix: str, exact: list[str], prefixes: list[str], limit: int, timeout_s: float
+    ) -> list[str]:
+        """Names of namespaces that hold an observation and are granted, by rising name."""
+        async with self._database.connection(timeout_s) as connection:
+            rows = await connection.fetch(_SQL.list_namespaces, after, prefix, exact, prefixes, limit)
+        return [row["namespace"] for row in rows]
+
+
+class Snapshot:
+    """One state of the database as one caller sees it. Each method runs the statement of its name."""
+
+    def __init__(self, connection: Connection, view: View) -> None:
+        self._connection = connection
+        self._view = view
+        self._seen = (view.namespace, list(view.granted), view.sees_all)
+
+    async def prepare_search(self, exact_scan_rows: int) -> SearchSpace:
+        """Says what a search meets, and sets the planner for it until the snapshot ends."""
+        [row] = await self._fetch(_SQL.prepare_search, tuning.COUNTED_PASSAGES, exact_scan_rows)
+        return SearchSpace(row["passages"], row["fingerprint"] or "", row["table_name"] or _NO_VECTORS)
+
+    async def search(
+        self, space: SearchSpace, *, words: str, vector: bytes | None, approximate: bool, wanted: Filter, limit: int
+    ) -> list[Candidate]:
+        """Candidates, at most `limit` a signal, in no order. Without vector or words, the other signal alone."""
+        rows = await self._fetch(
+            _SQL.with_table("search", vectors=space.table if vector else _NO_VECTORS),
+            words,
+            vector,
+            approximate,
+            limit,
+            list(wanted.labels),
+            wanted.as_of,
+            wanted.include_drafts,
+            list(wanted.item_kinds),
+            list(wanted.entity_kinds),
+            list(wanted.source_systems),
+            wanted.occurred_from,
+            wanted.occurred_before,
+            list(wanted.entity_keys),
+            wanted.meta,
+            float(space.passages),
+            tuning.QUERY_LEXEMES,
+            tuning.COUNTED_ROWS,
+            tuning.LEXICAL_ROWS,
+            tuning.OTHER_SCRIPT_SHARE,
+        )
+        return [Candidate(**dict(row)) for row in rows]
+
+    async def has_lexemes_left_out(self, words: str) -> bool:
+        """Whether the query has more lexemes than a search takes."""
+        return bool(await self._connection.fetchval(_SQL.has_lexemes_left_out, words, tuning.QUERY_LEXEMES))
+
+    async def has_vectors(self, space: SearchSpace) -> bool:
+        """Whether anything that the caller may see has a vector in the space."""
+        if not space.fingerprint:
+            return False
+        [row] = await self._fetch(_SQL.with_table("has_vectors", vectors=space.table))
+        return bool(row["exists"])
+
+    async def passages_by_id(self, passage_ids: Sequence[int]) -> dict[int, Row]:
+        """The passages that a search of this snapshot gave, by id."""
+        rows = await self._connection.fetch(_SQL.passages_by_id, self._view.namespace, list(passage_ids))
+        return {row["passage_id"]: cast(Row, row) for row in rows}
+
+    async def provenance(self, items: Sequence[tuple[int, str, str | None]], *, limit: int) -> list[list[Row]]:
+        """For each item (kind, key, observation or None) the observations that it rests on, oldest first."""
+        kinds, keys, observation_ids = zip(*items, strict=True) if items else ((), (), ())
+        found: list[list[Row]] = [[] for _ in items]
+        for row in await self._fetch(_SQL.provenance, list(kinds), list(observation_ids), limit, list(keys)):
+            found[row["place"] - 1].append(row)
+        return found
+
+    async def get_entities(self, keys: Sequence[str]) -> dict[str, Row]:
+        """The visible ones of the entities, by key."""
+        return {row["natural_key"]: row for row in await self._fetch(_SQL.get_entities, list(keys))}
+
+    async def list_entity_keys(
+        self,
+        *,
+        after: str | None,
+        limit: int,
+        kinds: Sequence[str],
+        prefix: str,
+        include_placeholders: bool,
+        include_history: bool,
+    ) -> list[str]:
+        """Keys of visible entities, in rising order."""
+        rows = await self._fetch(
+            _SQL.list_entity_keys, after, limit, list(kinds), prefix, include_placeholders, include_history
+        )
+        return [row["natural_key"] for row in rows]
+
+    async def get_facts(self, fact_ids: Sequence[str]) -> dict[str, Row]:
+        """The visible ones of the facts, by id, whatever their intervals and states."""
+        return {row["fact_id"]: row for row in await self._fetch(_SQL.get_facts, list(fact_ids))}
+
+    async def list_fact_ids(
+        self,
+        *,
+        limit: int,
+        subject_key: str | None,
+        predicate: str,
+        object_identity: tuple[str, str] | None,
+        as_of: datetime | None,
+        include_history: bool,
+        after: tuple[str, str, datetime | None, str] | None,
+    ) -> list[Row]:
+        """Ids and sort keys of visible facts, by subject, predicate, start and id."""
+        return await self._fetch(
+            _SQL.list_fact_ids,
+            limit,
+            subject_key,
+            predicate,
+            *(object_identity or (None, None)),
+            as_of,
+            include_history,
+            *(after or (None, None, None, None)),
+        )
+
+    async def get_observation(self, observation_id: str) -> Row | None:
+        """The observation. None where it is not stored or not visible."""
+        return next(iter(await self._fetch(_SQL.get_observation, observation_id)), None)
+
+    async def list_observations(
+        self,
+        *,
+        limit: int,
+        system: str,
+        stream: str,
+        kinds: Sequence[str],
+        subject_key: str | None,
+        actor_key: str | None,
+        occurred_from: datetime | None,
+        occurred_before: datetime | None,
+        after: tuple[datetime, str] | None,
+    ) -> list[Row]:
+        """Visible observations, newest first, then by id."""
+        return await self._fetch(
+            _SQL.list_observations,
+            limit,
+            system,
+            stream,
+            list(kinds),
+            subject_key,
+            actor_key,
+            occurred_from,
+            occurred_before,
+            *(after or (None, None)),
+        )
+
+    async def get_document(self, entity_key: str) -> Row | None:
+        """The text of an entity and the observation that it came from. None where it has none that is visible."""
+        return next(iter(await self._fetch(_SQL.get_document, entity_key)), None)
+
+    async def joined_chunks(self, entity_key: str) -> str:
+        """The visible chunks of an entity, joined in order."""
+        [row] = await self._fetch(_SQL.joined_chunks, entity_key)
+        return cast(str, row[0])  # type: ignore[index]  # a record has numbers too
+
+    async def list_chunks(self, entity_key: str, *, after: int, limit: int) -> list[Row]:
+        """Visible chunks of an entity, by rising ordinal."""
+        return await self._fetch(_SQL.list_chunks, entity_key, after, limit)
+
+    async def embedded_passages(self, passage_ids: Sequence[int]) -> set[int]:
+        """Those of the passages that have a vector in the active space."""
+        space = await self._connection.fetchrow(_SQL.active_space)
+        if space is None or not passage_ids:
+            return set()
+        statement = _SQL.with_table("embedded_passages", vectors=space["table_name"])
+        rows = await self._connection.fetch(statement, self._view.namespace, list(passage_ids))
+        return {row["passage_id"] for row in rows}
+
+    async def list_neighbors(
+        self,
+        key: str,
+        *,
+        as_of: datetime | None,
+        limit: int,
+        relations: Sequence[str],
+        outgoing: bool,
+        incoming: bool,
+        after: tuple[float, str, str, bool, str] | None,
+    ) -> list[Row]:
+        """Edges to visible neighbours, heaviest first."""
+        position = after or (None, None, None, None, None)
+        return await self._fetch(_SQL.list_neighbors, key, as_of, limit, list(relations), outgoing, incoming, *position)
+
+    async def list_link_claims(self, *, limit: int, after: tuple[datetime, str, str, str, str] | None) -> list[Row]:
+        """Visible links that wait for their target, oldest first."""
+        return await self._fetch(_SQL.list_link_claims, limit, *(after or (None, None, None, None, None)))
+
+    async def statistics(self) -> Row:
+        """Counts of what is visible."""
+        [row] = await self._fetch(_SQL.statistics)
+        return row
+
+    async def digest_settings(self) -> None:
+        """Makes the texts of rows independent of the session, until the snapshot ends."""
+        await self._connection.fetchrow(_SQL.digest_settings)
+
+    async def digest_table(self, table: str, left_out: Sequence[str]) -> tuple[int, str]:
+        """The number of rows of a table in the namespace, and a hash over them, less some columns."""
+        statement = _SQL.with_table("digest_table", table=table)
+        row = await self._connection.fetchrow(statement, self._view.namespace, list(left_out))
+        assert row is not None
+        return row["rows"], row["digest"]
+
+    async def _fetch(self, statement: str, *arguments: Any) -> list[Row]:
+        return cast(list[Row], await self._connection.fetch(statement, *self._seen, *arguments))

@@ -1,0 +1,484 @@
+-- The reader's statements. Throughout: $1 the namespace, $2 the restricting labels that the caller holds, $3 whether
+-- restricting labels hide nothing from it. What `visible` refuses is left out before anything is ranked or counted.
+
+-- name: prepare_search
+-- The active vector space, the number of passages (counted up to $4), and the planner's settings for this transaction.
+-- More passages than $5: the walk over the vector index is made cheaper than any plan that sorts.
+WITH size AS MATERIALIZED (
+    SELECT count(*) AS passages
+    FROM (
+        SELECT FROM passages
+        WHERE namespace = $1 AND ($3 OR (NOT hidden AND visible(restricting, $2, $3)))
+        LIMIT $4
+    ) AS counted
+)
+SELECT
+    size.passages,
+    space.fingerprint,
+    space.table_name,
+    set_config('enable_sort', CASE WHEN size.passages > $5 THEN 'off' ELSE 'on' END, true),
+    set_config('plan_cache_mode', 'force_custom_plan', true),
+    set_config('jit', 'off', true),
+    set_config('max_parallel_workers_per_gather', '0', true),
+    set_config('hnsw.iterative_scan', 'relaxed_order', true),
+    set_config('hnsw.ef_search', '200', true)
+FROM size LEFT JOIN embedding_spaces AS space ON space.state = 'active';
+
+-- name: search
+-- Candidates of all signals with their raw scores, in no order. $4 the query's words, empty: none; $5 its vector, NULL:
+-- none; $6 whether the vector index is walked; $7 the most candidates a signal; $8 labels of the request; $9 the moment;
+-- $10 drafts too; $11 kinds of items; $12 kinds of owners; $13 systems; $14 and $15 the window of occurred_at; $16 keys of
+-- entities; $17 conditions on meta; $18 the number of passages; $19 the most lexemes; $20 the most rows counted a lexeme;
+-- $21 the rows that the rarest lexemes may bring; $22 the share of bytes beyond one a character from which a text is not
+-- in Latin.
+WITH no_vectors AS (
+    SELECT namespace, passage_id, restricting, applies, hidden, NULL::halfvec AS embedding FROM passages WHERE false
+),
+-- Written once and inlined into each signal, so that every filter acts before ranking.
+searchable AS NOT MATERIALIZED (
+    SELECT p.namespace, p.passage_id, p.tsv
+    FROM passages AS p
+    WHERE p.namespace = $1
+        AND NOT p.hidden
+        AND visible(p.restricting, $2, $3)
+        AND applicable(p.applies, $8)
+        AND (p.status IN (1, 3) OR ($10 AND p.status = 2))
+        AND (p.expires_at IS NULL OR p.expires_at > now())
+        AND (p.kind NOT IN (2, 4) OR p.valid_from IS NULL OR p.valid_from <= coalesce($9, now()))
+        AND (p.kind NOT IN (2, 4) OR p.valid_to IS NULL OR p.valid_to > coalesce($9, now()))
+        AND ($11::smallint[] = '{}' OR p.kind = ANY ($11))
+        AND ($12::text[] = '{}' OR (p.kind <> 2 AND p.owner_kind = ANY ($12)))
+        AND ($13::text[] = '{}' OR p.source_system = ANY ($13))
+        AND ($14::timestamptz IS NULL OR p.occurred_at >= $14)
+        AND ($15::timestamptz IS NULL OR p.occurred_at < $15)
+        AND ($16::text[] = '{}' OR p.owner_key = ANY ($16) OR (p.kind = 2 AND EXISTS (
+            SELECT FROM facts AS f
+            WHERE f.namespace = $1 AND f.fact_id = p.owner_key AND f.subject_key = ANY ($16))))
+        AND ($17::text = '[]' OR NOT EXISTS (
+            SELECT FROM jsonb_array_elements($17::jsonb) AS condition
+            WHERE NOT CASE
+                WHEN condition ? 'any_of' THEN EXISTS (
+                    SELECT FROM jsonb_array_elements(condition -> 'any_of') AS wanted
+                    WHERE p.meta -> (condition ->> 'key') @> wanted)
+                -- A value that is no number never matches, and never fails the query.
+                WHEN jsonb_typeof(p.meta -> (condition ->> 'key')) = 'number' THEN
+                    (p.meta -> (condition ->> 'key'))::numeric
+                    BETWEEN (condition ->> 'minimum')::numeric AND (condition ->> 'maximum')::numeric
+                ELSE false
+            END))
+        -- A fact is visible only where some evidence and both its ends are.
+        AND ($3 OR p.kind <> 2 OR EXISTS (
+            SELECT FROM facts AS f
+            WHERE f.namespace = $1 AND f.fact_id = p.owner_key
+                AND NOT EXISTS (
+                    SELECT FROM entities AS e
+                    WHERE e.namespace = $1 AND e.natural_key IN (f.subject_key, f.object_key)
+                        AND NOT visible(e.restricting, $2, $3))
+                AND EXISTS (
+                    SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
+                    WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id AND visible(o.restricting, $2, $3))))
+),
+nearest AS MATERIALIZED (
+    -- Exact. The sum keeps the planner from walking the index.
+    (
+        SELECT v.passage_id, (v.embedding <=> $5) + 0 AS distance
+        FROM {vectors} AS v JOIN searchable AS s USING (namespace, passage_id)
+        WHERE NOT $6 AND v.namespace = $1 AND NOT v.hidden
+            AND visible(v.restricting, $2, $3) AND applicable(v.applies, $8)
+        ORDER BY (v.embedding <=> $5) + 0, v.passage_id
+        LIMIT $7
+    )
+    UNION ALL
+    -- Approximate. Only the bare operator can use the index; its order is nearly right, and the caller sorts again.
+    (
+        SELECT v.passage_id, v.embedding <=> $5 AS distance
+        FROM {vectors} AS v JOIN searchable AS s USING (namespace, passage_id)
+        WHERE $6 AND v.namespace = $1 AND NOT v.hidden
+            AND visible(v.restricting, $2, $3) AND applicable(v.applies, $8)
+        ORDER BY v.embedding <=> $5
+        LIMIT $7
+    )
+),
+stems AS MATERIALIZED (
+    SELECT tsvector_to_array(to_tsvector('pg_catalog.russian', normal_form($4))) AS found
+),
+-- Stems are the terms by which coverage is told. Of the exact forms those without a stem are stop words, and left out,
+-- unless the query has nothing else. The longest first: of a query that is too long, these are likely the rarest.
+asked AS MATERIALIZED (
+    SELECT
+        own.lexeme,
+        own.lexeme = ANY (stems.found) OR stems.found = '{}' AS is_term,
+        array_to_tsvector(ARRAY[own.lexeme])::text::tsquery AS query
+    FROM stems, unnest(lexemes($4)) AS own
+    WHERE stems.found = '{}'
+        OR own.lexeme = ANY (stems.found)
+        OR to_tsvector('pg_catalog.russian', own.lexeme) <> ''::tsvector
+    ORDER BY length(own.lexeme) DESC, own.lexeme
+    LIMIT $19
+),
+-- Rarity within the namespace, among what the caller may see. What occurs nowhere weighs as what occurs once.
+weighed AS MATERIALIZED (
+    SELECT
+        asked.*,
+        counted.rows AS frequency,
+        ln(1 + (greatest($18::float8 - greatest(counted.rows, 1), 0) + 0.5) / (greatest(counted.rows, 1) + 0.5)) AS idf
+    FROM asked CROSS JOIN LATERAL (
+        SELECT count(*) AS rows
+        FROM (
+            SELECT FROM passages AS p
+            WHERE p.namespace = $1 AND NOT p.hidden AND p.tsv @@ asked.query AND visible(p.restricting, $2, $3)
+            LIMIT $20
+        ) AS matching
+    ) AS counted
+),
+-- The rarest lexemes, until they bring as many rows as may be scored; the rarest always.
+rarest AS MATERIALIZED (
+    SELECT string_agg(query::text, ' | ')::tsquery AS query
+    FROM (
+        SELECT
+            query,
+            sum(frequency) OVER (ORDER BY frequency, lexeme) AS brought,
+            row_number() OVER (ORDER BY frequency, lexeme) AS place
+        FROM weighed
+        WHERE frequency > 0
+    ) AS running
+    WHERE brought <= $21 OR place = 1
+),
+matching AS MATERIALIZED (
+    (SELECT s.passage_id FROM searchable AS s WHERE s.tsv @@ (SELECT query FROM rarest) LIMIT $20)
+    UNION
+    SELECT passage_id FROM nearest
+),
+-- The order within the sums makes them the same to the last bit each time.
+scored AS MATERIALIZED (
+    SELECT
+        p.passage_id,
+        coalesce(sum(w.idf * ts_rank('{1,1,1,1}', p.tsv, w.query) ORDER BY w.lexeme) FILTER (WHERE p.tsv @@ w.query), 0)
+            AS words,
+        coalesce(sum(w.idf ORDER BY w.lexeme) FILTER (WHERE w.is_term AND p.tsv @@ w.query), 0) AS covered
+    FROM matching AS m JOIN passages AS p ON p.namespace = $1 AND p.passage_id = m.passage_id
+        LEFT JOIN weighed AS w ON true
+    GROUP BY p.passage_id
+),
+ranked AS (
+    SELECT scored.*, row_number() OVER (ORDER BY words DESC, passage_id) AS place FROM scored
+)
+SELECT
+    p.passage_id,
+    p.kind,
+    p.owner_key,
+    p.ordinal,
+    p.status,
+    p.importance,
+    -- Bytes beyond one a character: Latin has next to none, every other script at least one a letter.
+    octet_length(p.text) - length(p.text) < $22::float8 * length(p.text) AS is_latin,
+    nearest.distance,
+    ranked.words,
+    coalesce(ranked.covered / nullif((SELECT sum(idf ORDER BY lexeme) FROM weighed WHERE is_term), 0), 0) AS coverage
+FROM ranked
+    JOIN passages AS p ON p.namespace = $1 AND p.passage_id = ranked.passage_id
+    LEFT JOIN nearest ON nearest.passage_id = ranked.passage_id
+WHERE nearest.distance IS NOT NULL OR (ranked.words > 0 AND ranked.place <= $7);
+
+-- name: has_lexemes_left_out
+-- Whether the query $1 has more than $2 lexemes.
+SELECT length(lexemes($1)) > $2;
+
+-- name: has_vectors
+-- Whether anything of the namespace that the caller may see has a vector.
+SELECT EXISTS (
+    SELECT FROM {vectors} WHERE namespace = $1 AND NOT hidden AND visible(restricting, $2, $3)
+);
+
+-- name: passages_by_id
+-- Passages $2, in no order. Only for ids that a search of the same snapshot gave.
+SELECT passage_id, kind, owner_key, ordinal, owner_kind, title, heading, text, source_path, token_count, meta,
+    embedding_hash, observation_id, source_system, source_stream, occurred_at, valid_from, valid_to, importance,
+    status, scopes
+FROM passages
+WHERE namespace = $1 AND passage_id = ANY ($2);
+
+-- name: provenance
+-- The observations that items rest on, oldest first, at most $6 each. An item is its place in the arrays and either an
+-- observation ($5) or what evidence tells of a fact or entity ($4 kinds: 2 a fact, else an entity; $7 keys).
+SELECT item.place, o.observation_id, o.source_system, o.source_stream, o.external_id, o.revision, o.occurred_at,
+    o.actor_key, o.message
+FROM unnest($4::smallint[], $7::text[], $5::text[]) WITH ORDINALITY AS item (kind, key, observation_id, place)
+CROSS JOIN LATERAL (
+    SELECT found.*
+    FROM (
+        SELECT item.observation_id AS id WHERE item.observation_id IS NOT NULL
+        UNION
+        SELECT fe.observation_id FROM fact_evidence AS fe
+        WHERE item.observation_id IS NULL AND item.kind = 2 AND fe.namespace = $1 AND fe.fact_id = item.key
+        UNION
+        SELECT ee.observation_id FROM entity_evidence AS ee
+        WHERE item.observation_id IS NULL AND item.kind <> 2 AND ee.namespace = $1 AND ee.natural_key = item.key
+    ) AS evidence
+    JOIN observations AS found ON found.namespace = $1 AND found.observation_id = evidence.id
+    WHERE visible(found.restricting, $2, $3)
+    ORDER BY found.occurred_at, found.observation_id
+    LIMIT $6
+) AS o
+ORDER BY item.place, o.occurred_at, o.observation_id;
+
+-- name: get_entities
+-- The entities with the keys $4 that the caller may see, in no order, each with the observations that wrote it, newest first.
+SELECT e.*, coalesce(evidence.ids, '{}') AS observation_ids, evidence.number AS observation_count
+FROM entities AS e
+CROSS JOIN LATERAL (
+    SELECT (array_agg(ee.observation_id ORDER BY ee.occurred_at DESC, ee.observation_id DESC))[:100] AS ids,
+        count(*) AS number
+    FROM entity_evidence AS ee JOIN observations AS o USING (namespace, observation_id)
+    WHERE ee.namespace = $1 AND ee.natural_key = e.natural_key AND visible(o.restricting, $2, $3)
+) AS evidence
+WHERE e.namespace = $1 AND e.natural_key = ANY ($4) AND visible(e.restricting, $2, $3);
+
+-- name: list_entity_keys
+-- Keys after $4 in rising order, at most $5. $6 kinds, $7 prefix, $8 placeholders too, $9 history too.
+SELECT natural_key
+FROM entities
+WHERE namespace = $1
+    AND visible(restricting, $2, $3)
+    AND ($4::text IS NULL OR natural_key > $4)
+    AND ($6::text[] = '{}' OR kind = ANY ($6))
+    AND starts_with(natural_key, $7)
+    AND ($8 OR NOT placeholder)
+    AND ($9 OR (status IN (1, 2, 3) AND (expires_at IS NULL OR expires_at > now())))
+ORDER BY natural_key
+LIMIT $5;
+
+-- name: get_facts
+-- The facts with the ids $4 that the caller may see, in no order, whatever their intervals and states.
+SELECT f.*, coalesce(evidence.ids, '{}') AS observation_ids
+FROM facts AS f
+CROSS JOIN LATERAL (
+    SELECT (array_agg(fe.observation_id ORDER BY fe.observation_id))[:200] AS ids
+    FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
+    WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id AND visible(o.restricting, $2, $3)
+) AS evidence
+WHERE f.namespace = $1 AND f.fact_id = ANY ($4)
+    AND visible(f.restricting, $2, $3)
+    AND ($3 OR evidence.ids IS NOT NULL)
+    AND NOT EXISTS (
+        SELECT FROM entities AS e
+        WHERE e.namespace = $1 AND e.natural_key IN (f.subject_key, f.object_key) AND NOT visible(e.restricting, $2, $3));
+
+-- name: list_fact_ids
+-- Facts by subject, predicate, start (an unknown one last) and id, at most $4. $5 subject, $6 predicate, $7 and $8 type and
+-- text of the object, $9 the moment, $10 whatever their intervals and states; after ($11, $12, $13, $14).
+SELECT f.fact_id, f.subject_key, f.predicate, f.valid_from
+FROM facts AS f
+WHERE f.namespace = $1
+    AND visible(f.restricting, $2, $3)
+    AND ($5::text IS NULL OR f.subject_key = $5)
+    AND ($6::text = '' OR f.predicate = $6)
+    AND ($7::text IS NULL OR (f.object_type = $7 AND f.object_text = $8::text))
+    AND ($10 OR (
+        NOT f.evidence_lost
+        AND f.closure <> 4
+        AND f.status IN (1, 3)
+        AND (f.expires_at IS NULL OR f.expires_at > now())
+        AND (f.valid_from IS NULL OR f.valid_from <= coalesce($9, now()))
+        AND (f.valid_to IS NULL OR f.valid_to > coalesce($9, now()))))
+    AND ($3 OR (
+        NOT EXISTS (
+            SELECT FROM entities AS e
+            WHERE e.namespace = $1 AND e.natural_key IN (f.subject_key, f.object_key)
+                AND NOT visible(e.restricting, $2, $3))
+        AND EXISTS (
+            SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
+            WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id AND visible(o.restricting, $2, $3))))
+    AND ($11::text IS NULL OR (
+        (f.subject_key, f.predicate) >= ($11, $12::text)
+        AND (
+            (f.subject_key, f.predicate) > ($11, $12)
+            OR (f.valid_from IS NULL AND $13::timestamptz IS NOT NULL)
+            OR f.valid_from > $13
+            OR (f.valid_from IS NOT DISTINCT FROM $13 AND f.fact_id > $14::text))))
+ORDER BY f.subject_key, f.predicate, f.valid_from, f.fact_id
+LIMIT $4;
+
+-- name: get_observation
+-- The observation $4. No row where it is not stored or not visible.
+SELECT * FROM observations WHERE namespace = $1 AND observation_id = $4 AND visible(restricting, $2, $3);
+
+-- name: list_observations
+-- Observations, newest first, then by id, at most $4. $5 system, $6 stream, $7 kinds, $8 subject, $9 actor, $10 and $11 the
+-- window of occurred_at; after ($12, $13).
+SELECT *
+FROM observations
+WHERE namespace = $1
+    AND visible(restricting, $2, $3)
+    AND ($5::text = '' OR source_system = $5)
+    AND ($6::text = '' OR source_stream = $6)
+    AND ($7::text[] = '{}' OR kind = ANY ($7))
+    AND ($8::text IS NULL OR subject_key = $8)
+    AND ($9::text IS NULL OR actor_key = $9)
+    AND ($10::timestamptz IS NULL OR occurred_at >= $10)
+    AND ($11::timestamptz IS NULL OR occurred_at < $11)
+    AND ($12::timestamptz IS NULL OR (
+        occurred_at <= $12 AND (occurred_at < $12 OR observation_id > $13::text)))
+ORDER BY occurred_at DESC, observation_id
+LIMIT $4;
+
+-- name: get_document
+-- The text of the entity $4, less the text itself where it came in chunks. No row where it has none that the caller may see.
+SELECT d.body, d.media_type, d.observation_id, o.message
+FROM documents AS d LEFT JOIN observations AS o USING (namespace, observation_id)
+WHERE d.namespace = $1 AND d.entity_key = $4 AND ($3 OR visible(o.restricting, $2, $3));
+
+-- name: joined_chunks
+-- The chunks of the entity $4, joined in order.
+SELECT coalesce(string_agg(text, '' ORDER BY ordinal), '')
+FROM passages
+WHERE namespace = $1 AND kind = 1 AND owner_key = $4 AND NOT hidden AND visible(restricting, $2, $3);
+
+-- name: list_chunks
+-- Chunks of the entity $4 after ordinal $5, at most $6.
+SELECT passage_id, owner_key, ordinal, title, heading, text, source_path, token_count, meta, embedding_hash,
+    observation_id, scopes
+FROM passages
+WHERE namespace = $1 AND kind = 1 AND owner_key = $4 AND NOT hidden AND visible(restricting, $2, $3) AND ordinal > $5
+ORDER BY ordinal
+LIMIT $6;
+
+-- name: active_space
+-- Fingerprint and table of the vectors that are searched. No row before there are any.
+SELECT fingerprint, table_name FROM embedding_spaces WHERE state = 'active';
+
+-- name: embedded_passages
+-- Which of the passages $2 have a vector.
+SELECT passage_id FROM {vectors} WHERE namespace = $1 AND passage_id = ANY ($2);
+
+-- name: list_neighbors
+-- Neighbours of the entity $4 over links and facts that hold at $5, heaviest first, at most $6. $7 relations; $8 from source to
+-- target, $9 against it; after ($10, $11, $12, $13, $14): weight, relation, key, whether reversed, fact.
+WITH edges AS (
+    SELECT relation, target_key AS key, false AS reversed, weight, '' AS fact_id FROM links
+    WHERE namespace = $1 AND source_key = $4 AND $8 AND ($7::text[] = '{}' OR relation = ANY ($7))
+    UNION ALL
+    SELECT relation, source_key, true, weight, '' FROM links
+    WHERE namespace = $1 AND target_key = $4 AND $9 AND ($7 = '{}' OR relation = ANY ($7))
+    UNION ALL
+    SELECT predicate, CASE WHEN outgoing THEN object_key ELSE subject_key END, NOT outgoing, confidence, fact_id
+    FROM facts CROSS JOIN (VALUES (true), (false)) AS way (outgoing)
+    WHERE namespace = $1
+        AND object_key IS NOT NULL
+        AND CASE WHEN outgoing THEN $8 AND subject_key = $4 ELSE $9 AND object_key = $4 END
+        AND $4 IN (subject_key, object_key)
+        AND ($7 = '{}' OR predicate = ANY ($7))
+        AND visible(restricting, $2, $3)
+        AND NOT evidence_lost
+        AND closure <> 4
+        AND status IN (1, 3)
+        AND (expires_at IS NULL OR expires_at > now())
+        AND (valid_from IS NULL OR valid_from <= coalesce($5, now()))
+        AND (valid_to IS NULL OR valid_to > coalesce($5, now()))
+)
+SELECT edges.*
+FROM edges JOIN entities AS e ON e.namespace = $1 AND e.natural_key = edges.key
+WHERE visible(e.restricting, $2, $3)
+    AND ($3 OR CASE
+        WHEN edges.fact_id <> '' THEN EXISTS (
+            SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
+            WHERE fe.namespace = $1 AND fe.fact_id = edges.fact_id AND visible(o.restricting, $2, $3))
+        ELSE EXISTS (
+            SELECT FROM link_evidence AS le JOIN observations AS o USING (namespace, observation_id)
+            WHERE le.namespace = $1 AND le.relation = edges.relation AND visible(o.restricting, $2, $3)
+                AND le.source_key = CASE WHEN edges.reversed THEN edges.key ELSE $4 END
+                AND le.target_key = CASE WHEN edges.reversed THEN $4 ELSE edges.key END)
+    END)
+    AND ($10::float8 IS NULL OR (-weight, relation, key, reversed, fact_id) > (-$10, $11::text, $12::text, $13::bool, $14::text))
+ORDER BY -weight, relation, key, reversed, fact_id
+LIMIT $6;
+
+-- name: list_link_claims
+-- Links that wait, oldest first, at most $4; after ($5, $6, $7, $8, $9).
+SELECT c.source_key, c.relation, c.target_kind, c.target_ref, c.source_hint, c.recorded_at
+FROM link_claims AS c
+WHERE c.namespace = $1
+    AND c.target_key IS NULL
+    AND ($3 OR (
+        NOT EXISTS (
+            SELECT FROM entities AS e
+            WHERE e.namespace = $1 AND e.natural_key = c.source_key AND NOT visible(e.restricting, $2, $3))
+        AND EXISTS (
+            SELECT FROM observations AS o
+            WHERE o.namespace = $1 AND o.observation_id = ANY (c.observation_ids) AND visible(o.restricting, $2, $3))))
+    AND ($5::timestamptz IS NULL OR (c.recorded_at, c.source_key, c.relation, c.target_kind, c.target_ref)
+        > ($5, $6::text, $7::text, $8::text, $9::text))
+ORDER BY c.recorded_at, c.source_key, c.relation, c.target_kind, c.target_ref
+LIMIT $4;
+
+-- name: statistics
+-- What the caller may see of the namespace, counted.
+SELECT
+    observed.number AS observations,
+    observed.latest AS last_recorded_at,
+    (SELECT count(*) FROM entities WHERE namespace = $1 AND visible(restricting, $2, $3)) AS entities,
+    (SELECT count(*) FROM facts AS f
+     WHERE f.namespace = $1 AND visible(f.restricting, $2, $3) AND ($3 OR (
+        NOT EXISTS (
+            SELECT FROM entities AS e
+            WHERE e.namespace = $1 AND e.natural_key IN (f.subject_key, f.object_key)
+                AND NOT visible(e.restricting, $2, $3))
+        AND EXISTS (
+            SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
+            WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id AND visible(o.restricting, $2, $3))))) AS facts,
+    (SELECT count(*) FROM links AS l
+     WHERE l.namespace = $1 AND ($3 OR (
+        NOT EXISTS (
+            SELECT FROM entities AS e
+            WHERE e.namespace = $1 AND e.natural_key IN (l.source_key, l.target_key)
+                AND NOT visible(e.restricting, $2, $3))
+        AND EXISTS (
+            SELECT FROM link_evidence AS le JOIN observations AS o USING (namespace, observation_id)
+            WHERE le.namespace = $1 AND visible(o.restricting, $2, $3)
+                AND (le.source_key, le.relation, le.target_key) = (l.source_key, l.relation, l.target_key))))) AS links,
+    (SELECT count(*) FROM passages
+     WHERE namespace = $1 AND kind = 1 AND NOT hidden AND visible(restricting, $2, $3)) AS chunks,
+    (SELECT count(*) FROM embedding_queue AS q JOIN passages AS p USING (namespace, passage_id)
+     WHERE q.namespace = $1 AND p.kind = 1 AND NOT p.hidden AND visible(p.restricting, $2, $3)) AS unembedded_chunks,
+    (SELECT count(*) FROM link_claims AS c
+     WHERE c.namespace = $1 AND c.target_key IS NULL AND ($3 OR (
+        NOT EXISTS (
+            SELECT FROM entities AS e
+            WHERE e.namespace = $1 AND e.natural_key = c.source_key AND NOT visible(e.restricting, $2, $3))
+        AND EXISTS (
+            SELECT FROM observations AS o
+            WHERE o.namespace = $1 AND o.observation_id = ANY (c.observation_ids)
+                AND visible(o.restricting, $2, $3))))) AS link_claims
+FROM (
+    SELECT count(*) AS number, max(recorded_at) AS latest
+    FROM observations
+    WHERE namespace = $1 AND visible(restricting, $2, $3)
+) AS observed;
+
+-- name: list_namespaces
+-- Names after $1 with the prefix $2 that are among $3 or begin with one of $4, at most $5. Each is found by one step over the
+-- index, however many rows it has.
+WITH RECURSIVE held AS (
+    (SELECT namespace FROM observations WHERE $1::text IS NULL OR namespace > $1 ORDER BY namespace LIMIT 1)
+    UNION ALL
+    SELECT (SELECT o.namespace FROM observations AS o WHERE o.namespace > held.namespace ORDER BY o.namespace LIMIT 1)
+    FROM held
+    WHERE held.namespace IS NOT NULL
+)
+SELECT namespace
+FROM held
+WHERE starts_with(namespace, $2)
+    AND (namespace = ANY ($3::text[]) OR EXISTS (SELECT FROM unnest($4::text[]) AS begun WHERE starts_with(namespace, begun)))
+LIMIT $5;
+
+-- name: digest_settings
+-- Times are written in UTC for this transaction, so that equal rows have equal texts.
+SELECT set_config('TimeZone', 'UTC', true), set_config('bytea_output', 'hex', true);
+
+-- name: digest_table
+-- Rows of a table in the namespace $1, and a SHA-256 over the SHA-256 of each row, sorted. A row is its JSON with sorted keys,
+-- less the columns $2. Sorting the hashes gives one order whatever the database's collation.
+SELECT count(*) AS rows, encode(sha256(coalesce(string_agg(hash, ''::bytea ORDER BY hash), ''::bytea)), 'hex') AS digest
+FROM (
+    SELECT sha256(convert_to((to_jsonb(t) - $2::text[])::text, 'UTF8')) AS hash FROM {table} AS t WHERE t.namespace = $1
+) AS hashed;

@@ -1,0 +1,261 @@
+"""Faults that users of other memory systems reported, as far as they concern reads, by their numbers in the list."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from palimpsest.v1 import reader_service_pb2 as pb
+from palimpsest.v1 import retrieval_pb2 as retrieval
+from palimpsest.v1 import writer_service_pb2 as writes
+from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
+
+from services.reader import store as reader_store
+from services.reader.retrieval import tuning
+from services.reader.retrieval.vector import by_meaning
+from services.reader.rows import Candidate, Filter
+from services.reader.store import Snapshot, Store
+from services.reader.view import View
+from shared.database import Database
+from shared.halfvec import encode_halfvec
+from shared.settings import DatabaseSettings
+from tests.integration.reader_process import Vectors, embed_all
+from tests.integration.reader_seed import NAMESPACE, Seed
+from tests.integration.writing import article, at, fact, fact_id, observation, writing
+
+pytest_plugins = ("tests.integration.reader_fixtures",)
+
+LEXICAL, VECTOR = retrieval.SEARCH_MODE_LEXICAL, retrieval.SEARCH_MODE_VECTOR
+MIB = 1024 * 1024
+
+
+async def found(reader: ReaderServiceStub, query: str, namespace: str = NAMESPACE, **fields: Any) -> list[str]:
+    response = await reader.Search(pb.SearchRequest(namespace=namespace, query=query, **fields))
+    return [hit.chunk.text or hit.fact.sentence.partition(" (")[0] or hit.entity.title for hit in response.hits]
+
+
+@pytest.mark.parametrize(
+    "query", ['foo-bar AND (x !"', "foo-bar & | ! <-> :*", "'foo-bar'':A", "foo\\-bar \\", "foo-bar OR -x", "%foo-bar_"]
+)
+async def test_4_operators_are_plain_text(dsn: str, reader: ReaderServiceStub, query: str) -> None:
+    """Fault 4; NS-1, RE-1: whatever the namespace is called and the query holds."""
+    async with writing(dsn) as writer:
+        namespace = "team-a:prod/1"
+        await writer.record(observation("1", content="foo-bar was fixed"), namespace=namespace)
+
+    assert await found(reader, query, namespace, mode=LEXICAL, keep_irrelevant=True) == ["foo-bar was fixed"]
+    assert await found(reader, query, "team-a:prod", mode=LEXICAL) == []
+
+
+async def test_6_a_pack_of_megabytes_passes(seed: Seed, reader: ReaderServiceStub) -> None:
+    """Fault 6; OP-1: the greatest budget is within the message limit of both ends."""
+    for number in range(120):
+        await seed.note(str(number), f"шлюз {number} " + f"слово{number} " * 1_400)
+
+    request = pb.CompileContextRequest(
+        namespace=NAMESPACE, query="шлюз", mode=LEXICAL, budget=retrieval.Budget(characters=1_000_000)
+    )
+    response = await reader.CompileContext(request)
+
+    assert 900_000 < response.pack.characters <= 1_000_000
+    assert response.ByteSize() > 3 * MIB
+
+
+async def test_13_a_retired_fact_is_no_answer_about_now(dsn: str, reader: ReaderServiceStub) -> None:
+    """Fault 13; EN-5, FA-10: though it matches the words better; with `as_of` it is the answer."""
+    old = fact("service:billing", "OWNED_BY", "team:red-squad-alpha", valid_from=at(0))
+    new = fact("service:billing", "OWNED_BY", "team:blue", valid_from=at(60), supersedes=[fact_id(old)])
+    async with writing(dsn) as writer:
+        await writer.record_all(observation("1", old), observation("2", new, minutes=60))
+    query = "billing owned by red-squad-alpha"
+
+    now = await found(reader, query, mode=LEXICAL, keep_irrelevant=True)
+    then = await found(reader, query, mode=LEXICAL, keep_irrelevant=True, at=retrieval.TimePoint(as_of=at(30)))
+
+    assert now == ["billing owned by blue"]
+    assert then == ["billing owned by red-squad-alpha"]
+
+
+@pytest.mark.parametrize(
+    ("stored", "query"),
+    [
+        ("серверы упали", "падение сервера"),
+        ("деплой service-mesh", "деплой service-mesh"),
+        ("деплой service-mesh", "service mesh"),
+        ("The services were deployed", "deploying a service"),
+    ],
+)
+async def test_15_words_find_in_russian_and_english(
+    seed: Seed, reader: ReaderServiceStub, stored: str, query: str
+) -> None:
+    """Fault 15; RE-1: the lexical signal alone."""
+    await seed.note("1", stored)
+    for number in range(5):
+        await seed.note(f"other{number}", f"заметка о погоде {number}")
+
+    assert await found(reader, query, mode=LEXICAL) == [stored]
+
+
+async def test_16_an_identifier_comes_first(seed: Seed, hybrid: ReaderServiceStub, bundled: Vectors) -> None:
+    """Fault 16; RE-1: before 200 texts that are nearer in meaning."""
+    for number in range(200):
+        await seed.note(str(number), f"Please pay the invoice number {number} of our supplier by Friday")
+    await seed.note("it", "Закрыли INV-77123 вчера вечером")
+    await embed_all(seed, bundled)
+
+    hits = await found(hybrid, "invoice INV-77123", keep_irrelevant=True)
+
+    assert hits[0] == "Закрыли INV-77123 вчера вечером"
+
+
+async def crowded(seed: Seed, rows: int, dimension: int) -> str:
+    """Many passages with random vectors, of which the holder of `role:few` may see 20."""
+    table = await seed.space("fp-" + "c" * 24, dimension)
+    await seed.connection.execute(
+        """
+        INSERT INTO passages (namespace, kind, owner_key, text, token_count, embedding_hash, occurred_at, restricting)
+        SELECT $1, 1, 'page:' || n, 'text ' || n, 1, n::text, now(),
+               ARRAY[CASE WHEN n % ($2 / 20) = 0 THEN 'role:few' ELSE 'role:many' END]
+        FROM generate_series(1, $2::int) AS n
+        """,
+        seed.namespace,
+        rows,
+    )
+    random = np.random.default_rng(17)
+    ids = await seed.connection.fetch("SELECT passage_id FROM passages")
+    await seed.vectors(table, {row["passage_id"]: random.normal(size=dimension) for row in ids})
+    await seed.connection.execute(f"ANALYZE passages, {table}")
+    return table
+
+
+async def nearest(database: Database, vector: bytes, *, exact_scan_rows: int) -> list[int]:
+    async def work(snapshot: Snapshot) -> list[Candidate]:
+        space = await snapshot.prepare_search(exact_scan_rows)
+        approximate = space.passages > exact_scan_rows
+        return await snapshot.search(
+            space, words="", vector=vector, approximate=approximate, wanted=Filter(), limit=100
+        )
+
+    view = View(NAMESPACE, ("role:few",), sees_all=False)
+    candidates = await Store(database).snapshot(view, work, timeout_s=60)
+    return [place.candidate.passage_id for place in by_meaning(candidates)]
+
+
+async def test_17_a_filter_does_not_starve_the_index(seed: Seed, database: Database) -> None:
+    """Fault 17; AC-4, RE-2: all 20 that the caller may see, in exact order, by either strategy."""
+    await crowded(seed, rows=5_000, dimension=16)
+    vector = encode_halfvec(np.random.default_rng(1).normal(size=16))
+
+    exact = await nearest(database, vector, exact_scan_rows=20_000)
+    by_index = await nearest(database, vector, exact_scan_rows=0)
+
+    assert len(exact) == 20
+    assert by_index == exact
+
+
+@pytest.mark.parametrize(("approximate", "walks"), [(True, True), (False, False)])
+async def test_17_the_plan_is_the_one_that_was_chosen(
+    seed: Seed, database: Database, approximate: bool, walks: bool
+) -> None:
+    """Fault 17; RE-2: we choose between index and exact scan, not the planner."""
+    table = await crowded(seed, rows=2_000, dimension=16)
+    vector = encode_halfvec(np.random.default_rng(1).normal(size=16))
+    statement = reader_store._SQL.with_table("search", vectors=table)
+    arguments = (
+        *(NAMESPACE, [], True, "", vector, approximate, 100, [], None, False, [], [], [], None, None, [], "[]"),
+        *(2_000.0, 64, tuning.COUNTED_ROWS, tuning.LEXICAL_ROWS, tuning.OTHER_SCRIPT_SHARE),
+    )
+
+    async def explained(connection: Any) -> str:
+        await connection.fetch(
+            reader_store._SQL.prepare_search, NAMESPACE, [], True, tuning.COUNTED_PASSAGES, 0 if approximate else 20_000
+        )
+        return "\n".join(row[0] for row in await connection.fetch("EXPLAIN " + statement, *arguments))
+
+    plan = await database.transaction(explained)
+
+    assert (f"{table}_by_meaning" in plan) is walks
+
+
+@pytest.mark.parametrize("query", ["zxqv blorp", "how to boil pasta", "как сварить макароны"])
+async def test_18_nonsense_and_other_topics_get_nothing(
+    seed: Seed, hybrid: ReaderServiceStub, bundled: Vectors, query: str
+) -> None:
+    """Fault 18; RE-4: and the answer says why, in a search and in a pack."""
+    for number, text in enumerate(
+        (
+            "How to restart the ingress controller",
+            "Helm chart of the payment service was pinned to 1.2",
+            "Как обновить сертификат на балансировщике",
+            "The pods were evicted, memory limits were raised",
+            "Terraform state moved to another bucket",
+        )
+    ):
+        await seed.note(str(number), text)
+    await embed_all(seed, bundled)
+
+    search = await hybrid.Search(pb.SearchRequest(namespace=NAMESPACE, query=query))
+    pack = await hybrid.CompileContext(pb.CompileContextRequest(namespace=NAMESPACE, query=query))
+
+    for response in (search, pack):
+        assert response.abstention == retrieval.ABSTENTION_BELOW_THRESHOLD
+    assert not search.hits
+    assert not pack.pack.items
+
+
+async def test_18_one_common_word_is_not_enough(seed: Seed, reader: ReaderServiceStub) -> None:
+    """Fault 18; RE-4: by words alone."""
+    for number in range(20):
+        await seed.note(str(number), f"the service was restarted {number}")
+
+    assert await found(reader, "service manual for vintage espresso machines", mode=LEXICAL) == []
+
+
+async def test_19_a_long_query_is_cut_and_says_so(dsn: str, hybrid: ReaderServiceStub, bundled: Vectors) -> None:
+    """Fault 19; RE-1: never a silent zero."""
+    async with writing(dsn, bundled.target) as writer:
+        await writer.record(observation("1", content="The quaternion cache was dropped"))
+        await writer.stub.WaitForEmbedding(writes.WaitForEmbeddingRequest(namespace=NAMESPACE), timeout=60)
+    query = ("What became of the quaternion cache? " + "Please answer. " * 2_000)[:20_000]
+
+    response = await hybrid.Search(pb.SearchRequest(namespace=NAMESPACE, query=query, keep_irrelevant=True))
+
+    assert response.query_truncated
+    assert [hit.chunk.text for hit in response.hits] == ["The quaternion cache was dropped"]
+
+
+async def test_19_the_tail_of_a_text_is_found(dsn: str, hybrid: ReaderServiceStub, bundled: Vectors) -> None:
+    """Fault 19; DO-2: an answer that stands only in the last sentence, by meaning alone."""
+    filler = "The committee met on Tuesday and discussed the agenda of the coming quarter at length. "
+    async with writing(dsn, bundled.target) as writer:
+        long = filler * 60 + "The spare key of the server room is hidden under the blue flower pot."
+        others = [observation(f"o{number}", content=filler + str(number)) for number in range(5)]
+        await writer.record_all(observation("1", article("doc:1", long)), *others)
+        await writer.stub.WaitForEmbedding(writes.WaitForEmbeddingRequest(namespace=NAMESPACE), timeout=60)
+
+    hits = await found(hybrid, "Where do I find the key to the server room?", mode=VECTOR, keep_irrelevant=True)
+
+    assert "blue flower pot" in hits[0]
+
+
+async def test_20_plans_follow_the_arguments(dsn: str, seed: Seed) -> None:
+    """Fault 20; RE-2: a search is planned for its own arguments every time, however often it has run."""
+    await seed.note("1", "alpha")
+    database = Database.open(DatabaseSettings(dsn=dsn, pool_min=1, pool_max=1))
+
+    async def work(snapshot: Snapshot) -> list[Candidate]:
+        space = await snapshot.prepare_search(20_000)
+        return await snapshot.search(space, words="alpha", vector=None, approximate=False, wanted=Filter(), limit=100)
+
+    for _ in range(10):
+        assert len(await Store(database).snapshot(View(NAMESPACE, (), True), work, timeout_s=30)) == 1
+    async with database.connection() as connection:
+        plans = await connection.fetchrow(
+            "SELECT sum(generic_plans) AS generic, sum(custom_plans) AS custom FROM pg_prepared_statements"
+            " WHERE statement LIKE '-- name: search%'"
+        )
+    await database.close()
+
+    assert plans is not None
+    assert (plans["generic"], plans["custom"]) == (0, 10)

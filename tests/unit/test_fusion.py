@@ -1,0 +1,198 @@
+"""Fusion and abstention on candidates made by hand."""
+
+from __future__ import annotations
+
+from itertools import permutations
+
+import pytest
+
+from services.reader.retrieval import tuning
+from services.reader.retrieval.abstention import Abstention, judge
+from services.reader.retrieval.fusion import fuse
+from services.reader.retrieval.lexical import by_words
+from services.reader.retrieval.script import is_latin
+from services.reader.retrieval.signals import Signal
+from services.reader.retrieval.vector import by_meaning
+from services.reader.rows import Candidate, ItemKind, Status
+
+CALIBRATED = next(iter(tuning.CALIBRATIONS))
+
+
+def candidate(
+    key: str,
+    *,
+    distance: float | None = None,
+    words: float = 0.0,
+    coverage: float = 0.0,
+    ordinal: int = 0,
+    status: Status = Status.ACTIVE,
+    kind: ItemKind = ItemKind.CHUNK,
+    is_latin: bool = True,
+) -> Candidate:
+    passage_id = hash((key, ordinal))
+    return Candidate(passage_id, kind, key, ordinal, status, 0, is_latin, distance, words, coverage)
+
+
+def fused(*candidates: Candidate) -> dict[str, float]:
+    return {each.candidate.owner_key: each.score for each in fuse(by_words(candidates), by_meaning(candidates))}
+
+
+def test_both_signals_count_half() -> None:
+    """RE-1: 0.5 · share of the cosine + 0.5 · share of the words, where the words cover the query."""
+    scores = fused(
+        candidate("both", distance=0.1, words=4, coverage=1),
+        candidate("words", distance=0.3, words=2, coverage=0.5),
+        candidate("meaning", distance=0.2),
+    )
+
+    assert scores == pytest.approx({"both": 1.0, "words": 0.25, "meaning": 0.25})
+
+
+@pytest.mark.parametrize(("coverage", "share"), [(0.28, 0.5), (0.14, 0.125), (0.0, 0.0), (1.0, 0.5)])
+def test_words_fade_where_the_query_is_mostly_absent(coverage: float, share: float) -> None:
+    """RE-1: below the gate the words' share falls with the square of coverage."""
+    scores = fused(candidate("words", words=3, coverage=coverage), candidate("meaning", distance=0.2))
+
+    assert scores == pytest.approx({"words": share, "meaning": 0.5})
+
+
+def test_one_signal_alone_keeps_its_full_scale() -> None:
+    assert fused(candidate("a", words=3, coverage=0.01), candidate("b", words=1)) == pytest.approx({"a": 1, "b": 1 / 3})
+    assert fused(candidate("a", distance=0.2)) == {"a": 1.0}
+
+
+def test_stale_items_are_ranked_down() -> None:
+    """EN-5: STALE is returned and ranked down."""
+    scores = fused(candidate("fresh", words=1, coverage=1), candidate("stale", words=1, status=Status.STALE))
+
+    assert scores == {"fresh": 1.0, "stale": tuning.STALE_FACTOR}
+
+
+def test_equal_scores_have_one_order() -> None:
+    """RE-8: whatever the order in which the database gives them."""
+    alike = [candidate(key, words=1.0, coverage=1.0) for key in ("c", "a", "b")]
+
+    orders = {tuple(fused(*order)) for order in permutations(alike)}
+
+    assert orders == {("a", "b", "c")}
+
+
+def test_an_item_of_several_passages_is_one_hit() -> None:
+    passages = [
+        candidate("skill:1", ordinal=number, words=number + 1.0, coverage=1, kind=ItemKind.RECORD)
+        for number in range(3)
+    ]
+
+    [hit] = fuse(by_words(passages), [])
+
+    assert (hit.candidate.ordinal, hit.score) == (2, 1.0)
+
+
+def test_each_signal_tells_its_score_and_place() -> None:
+    """RE-7: raw scores, contributions and ranks per signal."""
+    candidates = [candidate("a", distance=0.25, words=2, coverage=1), candidate("b", distance=0.5, words=4, coverage=1)]
+
+    first, second = fuse(by_words(candidates), by_meaning(candidates))
+
+    assert first.candidate.owner_key == "a"
+    assert [(s.signal, s.raw, s.contribution, s.rank) for s in first.signals] == [
+        (Signal.LEXICAL, 2, 0.25, 2),
+        (Signal.VECTOR, 0.75, 0.5, 1),
+    ]
+    assert [(s.signal, s.rank) for s in second.signals] == [(Signal.LEXICAL, 1), (Signal.VECTOR, 2)]
+
+
+def test_nothing_found_is_no_candidates() -> None:
+    """RE-4: NO_CANDIDATES."""
+    assert judge([], None, "", asked_in_latin=True).abstention is Abstention.NO_CANDIDATES
+
+
+@pytest.mark.parametrize(("coverage", "expected"), [(0.29, Abstention.BELOW_THRESHOLD), (0.31, Abstention.NONE)])
+def test_words_alone_are_judged_by_coverage(coverage: float, expected: Abstention) -> None:
+    """RE-4, RE-5: without vectors an answer still abstains."""
+    judgement = judge(by_words([candidate("a", words=1, coverage=coverage)]), None, "", asked_in_latin=True)
+
+    assert (judgement.abstention, judgement.relevance.threshold) == (expected, tuning.COVERAGE_THRESHOLD)
+
+
+def nearest(top: float, others: float, coverage: float = 0.0) -> list[Candidate]:
+    first = candidate("top", distance=1 - top, words=coverage, coverage=coverage)
+    return [first, *(candidate(f"other{number}", distance=1 - others) for number in range(9))]
+
+
+@pytest.mark.parametrize(
+    ("top", "others", "coverage", "expected"),
+    [
+        (0.90, 0.80, 0.9, Abstention.NONE),
+        (0.92, 0.80, 0.0, Abstention.NONE),
+        (0.79, 0.78, 0.0, Abstention.BELOW_THRESHOLD),
+        (0.79, 0.78, 0.1, Abstention.BELOW_THRESHOLD),
+    ],
+)
+def test_cosine_gap_and_coverage_decide_together(
+    top: float, others: float, coverage: float, expected: Abstention
+) -> None:
+    """RE-4: raw similarity, its lead over the field and the words' coverage, joined."""
+    candidates = nearest(top, others, coverage)
+
+    judgement = judge(by_words(candidates), by_meaning(candidates), CALIBRATED, asked_in_latin=True)
+
+    assert judgement.abstention is expected
+    assert judgement.relevance.top_cosine == pytest.approx(top)
+    assert judgement.relevance.cosine_gap == pytest.approx(top - others)
+
+
+def test_across_languages_cosines_are_lower() -> None:
+    """RE-4: what would be too far in one language is near in another."""
+    candidates = nearest(0.80, 0.74)
+    by_word, by_cosine = by_words(candidates), by_meaning(candidates)
+
+    assert judge(by_word, by_cosine, CALIBRATED, asked_in_latin=True).abstention is Abstention.BELOW_THRESHOLD
+    assert judge(by_word, by_cosine, CALIBRATED, asked_in_latin=False).abstention is Abstention.NONE
+
+
+def test_a_lead_over_few_says_less() -> None:
+    """RE-4: the same cosines, with one behind the nearest and with nine."""
+    many = nearest(0.795, 0.745)
+    few = many[:2]
+
+    judged = [judge([], by_meaning(field), CALIBRATED, asked_in_latin=False) for field in (few, many)]
+
+    assert [judgement.abstention for judgement in judged] == [Abstention.BELOW_THRESHOLD, Abstention.NONE]
+
+
+def test_shares_reach_no_further_than_the_field() -> None:
+    """RE-1: min-max over the nearest hundred; what is behind them has no share."""
+    candidates = [candidate(f"c{number}", distance=number / 1_000) for number in range(150)]
+
+    scores = fused(*candidates)
+
+    assert scores["c0"] == 1.0
+    assert scores["c98"] > 0
+    assert {scores[f"c{number}"] for number in range(99, 150)} == {0.0}
+
+
+@pytest.mark.parametrize(
+    ("text", "expected"),
+    [
+        ("падение сервера", False),
+        ("server down — «now»", True),
+        ("деплой сервиса service-mesh", False),
+        ("INV-77123", True),
+        ("naïve café", True),
+        ("服务器", False),
+        ("", False),
+    ],
+)
+def test_the_script_of_a_text(text: str, expected: bool) -> None:
+    assert is_latin(text) is expected
+
+
+def test_cosines_of_an_unknown_model_do_not_decide() -> None:
+    """RE-4: thresholds are per fingerprint, never universal."""
+    candidates = nearest(0.95, 0.5)
+
+    unknown = judge(by_words(candidates), by_meaning(candidates), "fp-" + "0" * 24, asked_in_latin=True)
+
+    assert unknown.abstention is Abstention.BELOW_THRESHOLD
+    assert unknown.relevance.threshold == tuning.COVERAGE_THRESHOLD
