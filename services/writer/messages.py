@@ -102,11 +102,6 @@ def assertion_count(message: bytes) -> int:
     return len(Observation.FromString(message).assertions)
 
 
-def assertion_kind(message: bytes, index: int) -> str:
-    """Which kind of assertion a stored observation has there, by the name of its field."""
-    return Observation.FromString(message).assertions[index].WhichOneof("assertion") or ""
-
-
 def _without_content(observation: Observation) -> Observation:
     """What is stored as the message: content and data have columns of their own."""
     copy = Observation()

@@ -193,7 +193,7 @@ class PassageStore:
         arrays = columns(rows, width)
         if not arrays[0]:
             return []
-        sql = _statements.with_table(name, vectors=table) if table else getattr(_statements, name)
+        sql = _statements.with_table(name, vectors=table) if table else _statements.with_table(name)
         return [dict(row.items()) for row in await self._connection.fetch(sql, *arrays)]
 
 

@@ -169,7 +169,7 @@ class Store:
         arrays = columns(rows, width)
         if not arrays[0]:
             return []
-        return [dict(row.items()) for row in await self._connection.fetch(getattr(_statements, name), *arrays)]
+        return [dict(row.items()) for row in await self._connection.fetch(_statements.with_table(name), *arrays)]
 
 
 def _rows(states: Mapping[Key, Any], row: Callable[[Any], list[Any]]) -> Iterable[list[Any]]:
