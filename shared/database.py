@@ -11,6 +11,7 @@ import logging
 import random
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager, suppress
+from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias, TypeVar
 
 import asyncpg
@@ -98,7 +99,30 @@ class _Session(asyncpg.Connection):
         schema = await self.fetchval(_HALFVEC_SCHEMA)
         if schema is not None:
             await self.set_type_codec("halfvec", schema=schema, encoder=bytes, decoder=bytes, format="binary")
+            # The driver writes the first and the last moment that Python knows as -infinity and infinity.
+            await self.set_type_codec(
+                "timestamptz", schema="pg_catalog", encoder=encode_moment, decoder=decode_moment, format="tuple"
+            )
             self._knows_halfvec = True
+
+
+_EPOCH_OF_POSTGRES = datetime(2000, 1, 1, tzinfo=UTC)
+_MICROSECOND = timedelta(microseconds=1)
+_FIRST, _LAST = (
+    (moment.replace(tzinfo=UTC) - _EPOCH_OF_POSTGRES) // _MICROSECOND for moment in (datetime.min, datetime.max)
+)
+
+
+def encode_moment(moment: datetime) -> tuple[int]:
+    """A moment as Postgres keeps it: microseconds since 2000. Raises ValueError where it has no zone."""
+    if moment.utcoffset() is None:
+        raise ValueError("a moment needs a time zone")
+    return ((moment - _EPOCH_OF_POSTGRES) // _MICROSECOND,)
+
+
+def decode_moment(stored: tuple[int]) -> datetime:
+    """The moment in UTC; for infinity, which we never write, the last one, and for its opposite the first."""
+    return _EPOCH_OF_POSTGRES + timedelta(microseconds=min(max(stored[0], _FIRST), _LAST))
 
 
 class Notifications:

@@ -1,12 +1,19 @@
 """The real Postgres that tests run on: one server a session, a fresh copy of the migrated database for each test."""
 
 import asyncio
+import os
 import shutil
 import tempfile
 import uuid
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
+
+# Read when the libraries are imported: no model is looked for on a hub; starting programs beside a running gRPC needs no
+# fork handlers; two small cores are not oversubscribed.
+os.environ.setdefault("HF_HUB_OFFLINE", "1")
+os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 import asyncpg
 import pytest

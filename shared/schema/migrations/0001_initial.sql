@@ -20,8 +20,15 @@ CREATE FUNCTION normal_form(value text) RETURNS text
 
 -- Lexemes of a text: Russian stems (whose configuration stems Latin words as English) and exact forms.
 CREATE FUNCTION lexemes(value text) RETURNS tsvector
-    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
-    RETURN to_tsvector('pg_catalog.russian', normal_form(value)) || to_tsvector('pg_catalog.simple', normal_form(value));
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+AS $$
+DECLARE
+    -- Once: as an argument of two calls in plain SQL it would be computed twice.
+    normal text := normal_form(value);
+BEGIN
+    RETURN to_tsvector('pg_catalog.russian', normal) || to_tsvector('pg_catalog.simple', normal);
+END
+$$;
 
 -- Whether a caller may see a row with these restricting labels (AC-2). The one place where visibility is decided in SQL.
 CREATE FUNCTION visible(restricting text[], granted text[], sees_all boolean) RETURNS boolean
