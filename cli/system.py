@@ -13,16 +13,15 @@ from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-from services.reader.service import build_service as build_reader
-from services.writer.service import build_service as build_writer
-
 from cli.data_folder import LOG_FILE, POSTGRES_FOLDER
 from cli.endpoints import Endpoints
 from cli.failure import ExitCode, Failure
 from cli.health import health_of
 from services.embedder.service import build_service as build_embedder
 from services.embedder.settings import EmbedderSettings
+from services.reader.service import build_service as build_reader
 from services.reader.settings import ReaderSettings
+from services.writer.service import build_service as build_writer
 from services.writer.settings import EmbeddingSettings, WriterSettings
 from shared.embedded_postgres import start
 from shared.postgres_programs import EmbeddedPostgresError

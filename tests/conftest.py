@@ -9,7 +9,7 @@ from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 
-# Read when the libraries are imported: no model is looked for on a hub; starting programs beside a running gRPC needs no
+# Read when libraries are imported: no model is looked for on a hub; starting programs beside a running gRPC needs no
 # fork handlers; two small cores are not oversubscribed.
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")

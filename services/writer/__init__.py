@@ -1,1 +1,1 @@
-"""The writer: takes observations, projects them, and sees to their vectors. The only service that writes knowledge."""
+"""The writer: projects observations into knowledge, sees to its vectors, and is the only service that writes."""

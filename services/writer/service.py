@@ -5,13 +5,12 @@ import logging
 from contextlib import suppress
 
 import grpc.aio
-from palimpsest.v1.writer_service_pb2_grpc import add_WriterServiceServicer_to_server
 
 from services.writer.applier import Applier
 from services.writer.embedder_client import EmbedderClient
 from services.writer.embedding_loop import EmbeddingLoop
 from services.writer.messages import assertion_count
-from services.writer.servicer import WriterServicer
+from services.writer.servicer import WriterServicer, register_servicer
 from services.writer.settings import WriterSettings
 from shared.database import Database
 from shared.errors import PalimpsestError
@@ -46,7 +45,7 @@ class _Writer:
         applier = Applier(self._database, assertion_count)
         # The generated type wants every method; those that are missing are answered NOT_IMPLEMENTED.
         servicer = WriterServicer(self._database, applier, self._embedder, self._settings)  # type: ignore[abstract]
-        add_WriterServiceServicer_to_server(servicer, server)
+        register_servicer(servicer, server)
 
     async def ready(self) -> bool:
         """Whether the schema is there and the database answers (SH-3)."""

@@ -4,7 +4,7 @@ from collections.abc import AsyncIterator
 
 import grpc.aio
 from palimpsest.v1 import writer_service_pb2 as pb
-from palimpsest.v1.writer_service_pb2_grpc import WriterServiceServicer
+from palimpsest.v1.writer_service_pb2_grpc import WriterServiceServicer, add_WriterServiceServicer_to_server
 
 from services.writer import messages
 from services.writer.applier import Applier
@@ -104,6 +104,11 @@ class WriterServicer(WriterServiceServicer):
             raise PermissionDenied(ADMIN)
         status = await get_embedding_status(self._database, self._embedder, timeout_s=deadline_s_left())
         return messages.to_embedding_status(status)
+
+
+def register_servicer(servicer: WriterServicer, server: grpc.aio.Server) -> None:
+    """Adds the servicer to a server."""
+    add_WriterServiceServicer_to_server(servicer, server)
 
 
 def _writer(namespace: str) -> str:
