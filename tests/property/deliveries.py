@@ -1,0 +1,119 @@
+"""Writers that deliver observations to one database as they were told to, killed and resumed at given statements."""
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, Self
+
+from palimpsest.v1.observation_pb2 import Observation
+
+from services.writer.applier import Applier
+from services.writer.messages import assertion_count, prepare
+from shared.database import Database
+from shared.settings import DatabaseSettings
+from tests.integration.writing import NAMESPACE, STATE
+from tests.property.streams import Delivery
+
+
+class KilledError(Exception):
+    """What a writer dies of."""
+
+
+class _Counting:
+    """A connection that dies at its n-th statement."""
+
+    def __init__(self, connection: Any, deaths: "Mortal") -> None:
+        self._connection, self._deaths = connection, deaths
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._connection, name)
+
+    async def fetch(self, *arguments: Any) -> Any:
+        self._deaths.count()
+        return await self._connection.fetch(*arguments)
+
+
+class Mortal(Database):
+    """A database whose next transaction dies at a statement, counted from 1, or after its commit (0)."""
+
+    killed_at: int | None = None
+
+    async def transaction(self, work: Any, **options: Any) -> Any:
+        result = await super().transaction(lambda connection: work(_Counting(connection, self)), **options)
+        if self.killed_at == 0:
+            self.killed_at = None
+            raise KilledError
+        return result
+
+    def count(self) -> None:
+        """Another statement begins."""
+        if not self.killed_at:
+            return
+        self.killed_at -= 1
+        if self.killed_at == 0:
+            self.killed_at = None
+            raise KilledError
+
+
+async def deliver(
+    databases: Sequence[Mortal], observations: Sequence[Observation], arrangement: Sequence[Sequence[Delivery]]
+) -> None:
+    """Delivers everything, all writers at once; each has a database, that is a pool, of its own."""
+    items = [prepare(NAMESPACE, each, "", "") for each in observations]
+
+    async def write(database: Mortal, deliveries: Sequence[Delivery]) -> None:
+        applier = Applier(database, assertion_count)
+        for delivery in deliveries:
+            group = [items[place] for place in delivery.places]
+            database.killed_at = delivery.killed_at
+            try:
+                await applier.apply(group)
+            except KilledError:
+                await applier.apply(group)
+            database.killed_at = None
+
+    async with asyncio.TaskGroup() as tasks:
+        for database, deliveries in zip(databases, arrangement, strict=False):
+            tasks.create_task(write(database, deliveries))
+
+
+@dataclass(frozen=True)
+class Place:
+    """A database with as many writers as are wanted at most. What is made for one example serves the next."""
+
+    writers: list[Mortal]
+
+    @classmethod
+    def open(cls, dsn: str, writers: int) -> Self:
+        """Each writer has a pool of its own."""
+        return cls([Mortal.open(DatabaseSettings(dsn=dsn, pool_max=1)) for _ in range(writers)])
+
+    async def close(self) -> None:
+        """Closes all pools."""
+        for writer in self.writers:
+            await writer.close()
+
+    async def state(self) -> dict[str, list[str]]:
+        """As `writing.state`, on a connection that is open already."""
+        async with self.writers[0].connection() as connection:
+            return {
+                table: sorted(text for (text,) in await connection.fetch(f"SELECT ({row})::text FROM {table} AS t"))
+                for table, row in STATE.items()
+            }
+
+    async def empty(self) -> None:
+        """Deletes all state. Quicker than TRUNCATE where there is little."""
+        async with self.writers[0].connection() as connection:
+            await connection.execute(";".join(f"DELETE FROM {table}" for table in STATE))
+
+    async def one_by_one(self, observations: Sequence[Observation]) -> dict[str, list[str]]:
+        """The state that one writer comes to, which delivers each observation alone, once, in the given order."""
+        await deliver(self.writers, observations, [[Delivery((place,), None) for place in range(len(observations))]])
+        return await self.state()
+
+    async def arranged(
+        self, observations: Sequence[Observation], arrangement: Sequence[Sequence[Delivery]]
+    ) -> dict[str, list[str]]:
+        """The state that an arrangement ends in."""
+        await deliver(self.writers, observations, arrangement)
+        return await self.state()
