@@ -113,6 +113,16 @@ class ObservationConflict(PalimpsestError):
         )
 
 
+class InvalidState(PalimpsestError):
+    """The state does not allow the change."""
+
+    code = grpc.StatusCode.FAILED_PRECONDITION
+    reason = "INVALID_STATE"
+
+    def __init__(self, state: str) -> None:
+        super().__init__(metadata={"state": state})
+
+
 class SupersessionCycle(PalimpsestError):
     """The supersession would close a cycle."""
 

@@ -106,7 +106,7 @@ async def _lock(store: Store, items: Sequence[PreparedObservation], alone_in: se
     the namespace.
     """
     namespaces = {item.namespace for item in items}
-    await store.lock_namespaces(sorted((_lock_key(name), name in alone_in) for name in namespaces))
+    await store.lock_namespaces(sorted((namespace_lock_key(name), name in alone_in) for name in namespaces))
     facts = {
         (item.namespace, fact.fact_id)
         for item in items
@@ -122,6 +122,7 @@ def _speaks_of_others(item: PreparedObservation) -> bool:
     return bool(projection.claims or projection.supersessions or projection.retractions)
 
 
-def _lock_key(namespace: str) -> int:
+def namespace_lock_key(namespace: str) -> int:
+    """The key of the advisory lock that every writer of a namespace holds, shared or exclusive."""
     digest = hashlib.sha256(b"palimpsest.writer\0" + namespace.encode()).digest()
     return int.from_bytes(digest[:8], "big", signed=True)

@@ -20,7 +20,8 @@ from tests.integration.writing import NAMESPACE, Writer, article, at, claim, ent
 pytest_plugins = ("tests.integration.reader_fixtures",)
 
 # Tables that hold no projected knowledge: vectors follow later, and spaces belong to no namespace.
-NOT_STATE = {"embedding_queue", "embedding_spaces", "schema_migrations"}
+CURATION = {"curation_cursors", "duplicate_proposals", "entity_names", "entity_trust", "rejections", "stale_marks"}
+NOT_STATE = {"embedding_queue", "embedding_spaces", "schema_migrations", *CURATION}
 
 
 async def digest_of(reader: ReaderServiceStub, namespace: str = NAMESPACE) -> pb.DigestResponse:

@@ -196,6 +196,7 @@ STATE = {
     "links": "to_jsonb(t) - 'recorded_at'",
     "link_evidence": "to_jsonb(t)",
     "link_claims": "to_jsonb(t) - 'recorded_at'",
+    "entity_merges": "to_jsonb(t)",
 }
 
 

@@ -24,6 +24,8 @@ TABLES: dict[str, tuple[str, ...]] = {
     "links": ("recorded_at",),
     "link_evidence": (),
     "link_claims": ("recorded_at",),
+    # What people decided; what curation found on the way there, at whichever time it ran, is no state.
+    "entity_merges": (),
 }
 
 
