@@ -123,6 +123,16 @@ class InvalidState(PalimpsestError):
         super().__init__(metadata={"state": state})
 
 
+class PackVersionConflict(PalimpsestError):
+    """This version of the pack, with other content, is stored; a changed pack needs a new version."""
+
+    code = grpc.StatusCode.ALREADY_EXISTS
+    reason = "PACK_VERSION_CONFLICT"
+
+    def __init__(self, *, pack: str, version: int) -> None:
+        super().__init__(metadata={"pack": pack, "version": str(version)})
+
+
 class SupersessionCycle(PalimpsestError):
     """The supersession would close a cycle."""
 

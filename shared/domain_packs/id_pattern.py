@@ -1,0 +1,29 @@
+"""Expressions that find ids in texts. They come from strangers, so they run in RE2, whose time is linear in the text."""
+
+from typing import Any
+
+import re2
+
+_LARGEST_PROGRAM_BYTES = 1 << 20
+KEY_GROUP = "key"
+
+
+def compile_pattern(text: str) -> Any:
+    """The compiled expression. Raises `ValueError`, in words for the caller."""
+    options = re2.Options()
+    options.log_errors = False
+    options.max_mem = _LARGEST_PROGRAM_BYTES
+    try:
+        compiled = re2.compile(text, options)
+    except re2.error:
+        raise ValueError("must be an expression of RE2, without look-around and back references") from None
+    if compiled.match(""):
+        raise ValueError("must not match the empty text")
+    return compiled
+
+
+def found_ids(pattern: Any, text: str) -> list[str]:
+    """What a compiled expression finds, in order: the group `key`, where it has one and it took part, else the match."""
+    has_group = KEY_GROUP in pattern.groupindex
+    ids = (has_group and match.group(KEY_GROUP) or match.group() for match in pattern.finditer(text))
+    return [found for found in ids if found]
