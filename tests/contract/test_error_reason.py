@@ -20,7 +20,6 @@ PREFIX = "palimpsest.v1.ErrorReason.ERROR_REASON_"
 LATER = {
     "AMBIGUOUS_MATCH",
     "CURSOR_EXPIRED",
-    "INVALID_STATE",
     "NO_RERANKER",  # services/embedder/servicer.py
     "PACK_VERSION_CONFLICT",
     "SCHEMA_VIOLATION",

@@ -1,6 +1,11 @@
 -- phase: pre
 -- Curation: its cursors, what it proposes, computes and marks, and merges that people confirmed.
 
+-- A name as curation compares it: in normal form, spaces as one, cut so that an index entry holds it.
+CREATE FUNCTION comparable_name(value text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN left(btrim(regexp_replace(normal_form(value), '\s+', ' ', 'g')), 200);
+
 -- The target that curation found by address, path or other name. Acts where nothing has the reference as its `source_id`.
 ALTER TABLE link_claims ADD COLUMN curated_target text;
 
