@@ -17,6 +17,11 @@ CREATE FUNCTION normal_form(value text) RETURNS text
         U&'\0451\0401\00A0\202F\2007\00AD\200B\200C\200D\2060\FEFF',
         U&'\0435\0415   '));
 
+-- A name as curation compares it: in normal form, spaces as one, cut so that an index entry holds it.
+CREATE FUNCTION comparable_name(value text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN left(btrim(regexp_replace(normal_form(value), '\s+', ' ', 'g')), 200);
+
 -- Lexemes of a text: Russian stems (whose configuration stems Latin words as English) and exact forms.
 CREATE FUNCTION lexemes(value text) RETURNS tsvector
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
@@ -49,6 +54,11 @@ CREATE FUNCTION applicable(applies text[], requested text[]) RETURNS boolean
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN requested = '{}'::text[] OR applies = '{}'::text[] OR NOT labels_of_elsewhere(applies, requested);
 
+-- What an item's status is, where an operator archived it, or restored it against what was asserted (EN-6).
+CREATE FUNCTION effective_status(status smallint, archived boolean) RETURNS smallint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN CASE WHEN archived THEN 5::smallint WHEN NOT archived AND status = 5 THEN 1::smallint ELSE status END;
+
 -- What sources said. Immutable but for `status`, `failures` and redaction.
 CREATE TABLE observations (
     namespace text NOT NULL,
@@ -77,6 +87,10 @@ CREATE TABLE observations (
     -- [{"index", "code", "reason", "message", "field"}] of the assertions that were not applied.
     failures jsonb NOT NULL DEFAULT '[]',
     redacted_at timestamptz,
+    -- Derived: its source was deleted.
+    withdrawn boolean NOT NULL DEFAULT false,
+    -- The subject of the caller, where part of it is private to them: re-projection has to give the same labels.
+    private_to text NOT NULL DEFAULT '',
     PRIMARY KEY (namespace, observation_id)
 );
 -- Newest first, for lists.
@@ -122,6 +136,10 @@ CREATE TABLE entities (
     -- field -> [occurred_at in microseconds, observation id, assertion index] of the value that won (EN-1).
     stamps jsonb NOT NULL DEFAULT '{}',
     recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- Derived: hidden everywhere, because it was deleted, or all that it rests on was.
+    withdrawn boolean NOT NULL DEFAULT false,
+    -- Derived from item_marks.
+    archived boolean,
     PRIMARY KEY (namespace, natural_key)
 );
 -- By which waiting links find their target.
@@ -318,6 +336,10 @@ CREATE TABLE facts (
     sentence text NOT NULL,
     -- As in entities.
     stamps jsonb NOT NULL DEFAULT '{}',
+    -- Derived: hidden everywhere, because it was deleted, or all that it rests on was.
+    withdrawn boolean NOT NULL DEFAULT false,
+    -- Derived from item_marks.
+    archived boolean,
     PRIMARY KEY (namespace, fact_id)
 );
 -- Facts about a subject, and the timeline of a predicate.
@@ -382,6 +404,8 @@ CREATE TABLE links (
     -- Numbers of LinkOrigin.
     origin smallint NOT NULL DEFAULT 1,
     recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- Derived: hidden everywhere, because it was deleted, or all that it rests on was.
+    withdrawn boolean NOT NULL DEFAULT false,
     PRIMARY KEY (namespace, source_key, relation, target_key)
 );
 -- The walk against the direction.
@@ -395,7 +419,9 @@ CREATE TABLE link_evidence (
     target_key text NOT NULL,
     observation_id text NOT NULL,
     weight double precision NOT NULL,
-    PRIMARY KEY (namespace, source_key, relation, target_key, observation_id)
+    -- Claimed, or said plainly: a claim may leave a target, which does not take back what was said.
+    claimed boolean NOT NULL DEFAULT false,
+    PRIMARY KEY (namespace, source_key, relation, target_key, observation_id, claimed)
 );
 -- What redaction of an observation touches.
 CREATE INDEX link_evidence_by_observation ON link_evidence (namespace, observation_id);
@@ -525,3 +551,71 @@ CREATE TABLE namespace_settings (
     reason text NOT NULL DEFAULT '',
     PRIMARY KEY (namespace, version)
 );
+
+-- What operators said of facts and entities (EN-6): rows of their own, so that no later observation undoes them.
+CREATE TABLE item_marks (
+    namespace text NOT NULL,
+    -- Numbers of ItemKind: 2 fact, 3 entity or record.
+    kind smallint NOT NULL CHECK (kind IN (2, 3)),
+    item_key text NOT NULL,
+    last_confirmed_at timestamptz,
+    -- NULL: nobody said; false: restored, whatever was asserted.
+    archived boolean,
+    archive_reason text NOT NULL DEFAULT '',
+    -- NULL: not deleted.
+    deleted_at timestamptz,
+    delete_reason text NOT NULL DEFAULT '',
+    -- Who set a mark last.
+    marked_by text NOT NULL DEFAULT '',
+    PRIMARY KEY (namespace, kind, item_key)
+);
+
+-- Registered sources (DO-9). A stream's own row goes before that of its whole system.
+CREATE TABLE sources (
+    namespace text NOT NULL,
+    system text NOT NULL,
+    -- Empty: all streams of the system.
+    stream text NOT NULL DEFAULT '',
+    authority double precision NOT NULL CHECK (authority BETWEEN 0 AND 1),
+    -- Numbers of SourceState: 1 ACTIVE, 2 PAUSED, 3 DELETED.
+    state smallint NOT NULL CHECK (state BETWEEN 1 AND 3),
+    description text NOT NULL DEFAULT '',
+    registered_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- Of the last change of state.
+    reason text NOT NULL DEFAULT '',
+    changed_by text NOT NULL DEFAULT '',
+    PRIMARY KEY (namespace, system, stream)
+);
+
+-- Complete passes over folders of documents (DO-5). The greater number is the newer run.
+CREATE TABLE vault_runs (
+    namespace text NOT NULL,
+    vault_run_id text NOT NULL,
+    vault text NOT NULL,
+    run_number bigint GENERATED ALWAYS AS IDENTITY,
+    begun_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- NULL: open, or broken off.
+    completed_at timestamptz,
+    -- What completing it did.
+    met bigint NOT NULL DEFAULT 0,
+    removed bigint NOT NULL DEFAULT 0,
+    removed_keys text[] NOT NULL DEFAULT '{}',
+    PRIMARY KEY (namespace, vault_run_id)
+);
+-- The newest completed run of a vault.
+CREATE INDEX vault_runs_by_vault ON vault_runs (namespace, vault, run_number);
+
+-- Observations that came from a vault, and the newest run that met each.
+CREATE TABLE vault_observations (
+    namespace text NOT NULL,
+    vault text NOT NULL,
+    observation_id text NOT NULL,
+    entity_key text NOT NULL,
+    last_run_number bigint NOT NULL,
+    PRIMARY KEY (namespace, vault, observation_id)
+);
+-- What a complete run did not meet.
+CREATE INDEX vault_observations_by_run ON vault_observations (namespace, vault, last_run_number);
+-- Whether an observation or an entity is a vault's.
+CREATE INDEX vault_observations_by_observation ON vault_observations (namespace, observation_id);
+CREATE INDEX vault_observations_by_entity ON vault_observations (namespace, entity_key);
