@@ -2,6 +2,7 @@
 
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 
 from palimpsest import ids
 from palimpsest.canonical import nfc
@@ -14,6 +15,7 @@ from palimpsest.v1.writer_service_pb2 import GetEmbeddingStatusResponse, RecordO
 
 from services.writer.embedding_status import EmbeddingStatus
 from services.writer.passage_store import Space
+from services.writer.projection.packs import FREE, Packs
 from services.writer.projection.project import project
 from services.writer.recording import FailureEntry, Item, Outcome, PreparedObservation, Recorded
 from shared.errors import InvalidField, PalimpsestError, Violation, invalid
@@ -56,25 +58,29 @@ async def prepared(namespace: str, observation: Observation, path: str, subject:
     return await asyncio.to_thread(prepare, namespace, observation, path, subject)
 
 
-def prepare(namespace: str, observation: Observation, path: str, subject: str) -> PreparedObservation:
+def prepare(
+    namespace: str, observation: Observation, path: str, subject: str, packs: Packs = FREE
+) -> PreparedObservation:
     """An observation that meets its limits as the value that is stored; `subject` is its caller's.
+
+    The applier projects it anew where other packs than `packs` act in the namespace.
 
     Raises InvalidField for what no single field's limits can say; `path` leads to the observation.
     """
     try:
-        return _prepare(namespace, observation, path, subject)
+        return _prepare(namespace, observation, path, subject, packs)
     except RecursionError:
         raise _invalid(path, "must not hold JSON that is nested that deeply") from None
 
 
-def _prepare(namespace: str, observation: Observation, path: str, subject: str) -> PreparedObservation:
+def _prepare(namespace: str, observation: Observation, path: str, subject: str, packs: Packs) -> PreparedObservation:
     source = observation.source
     if source.revision and not source.external_id:
         raise _invalid(f"{path}.source.revision", "must be empty where there is no external_id")
     labelled = _labelled(observation, path, subject)
     content_hash = ids.content_hash(observation)
     observation_id = ids.observation_id(namespace, source, content_hash=content_hash)
-    projection = project(namespace, labelled, observation_id)
+    projection = project(namespace, labelled, observation_id, packs)
     return PreparedObservation(
         namespace=namespace,
         observation_id=observation_id,
@@ -85,8 +91,8 @@ def _prepare(namespace: str, observation: Observation, path: str, subject: str) 
         revision=source.revision,
         kind=observation.kind,
         occurred_at=projection.occurred_at,
-        actor_key=ids.typed_key(observation.actor) if observation.HasField("actor") else None,
-        subject_key=ids.typed_key(observation.subject) if observation.HasField("subject") else None,
+        actor_key=packs.key(ids.typed_key(observation.actor)) if observation.HasField("actor") else None,
+        subject_key=packs.key(ids.typed_key(observation.subject)) if observation.HasField("subject") else None,
         scopes=projection.scopes,
         content=observation.content,
         data=observation.data or None,
@@ -94,6 +100,8 @@ def _prepare(namespace: str, observation: Observation, path: str, subject: str) 
         trace_id=observation.trace_id,
         assertion_count=len(observation.assertions),
         projection=projection,
+        packs=packs,
+        projected_under=partial(_prepare, namespace, observation, path, subject),
     )
 
 

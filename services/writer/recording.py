@@ -1,11 +1,12 @@
 """Observations on their way into the store, and what became of them, as plain values."""
 
 import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Any, TypeAlias
 
+from services.writer.projection.packs import FREE, Packs
 from services.writer.projection.rows import Failure, Projection
 from shared.errors import PalimpsestError
 from shared.labels import split
@@ -39,6 +40,15 @@ class PreparedObservation:
     trace_id: str
     assertion_count: int
     projection: Projection
+    # What acted in the namespace when it was projected, and how it is projected when something else acts there.
+    packs: Packs = field(default=FREE, compare=False)
+    projected_under: Callable[[Packs], "PreparedObservation"] | None = field(default=None, compare=False, repr=False)
+
+    def under(self, packs: Packs) -> "PreparedObservation":
+        """The same observation, projected under what acts in its namespace."""
+        if self.packs == packs or self.projected_under is None:
+            return self
+        return self.projected_under(packs)
 
     @property
     def key(self) -> tuple[str, str]:
@@ -109,6 +119,7 @@ def failure_entries(failures: Iterable[Failure]) -> list[FailureEntry]:
             "reason": failure.reason,
             "message": failure.message,
             "field": failure.field,
+            **({"metadata": dict(failure.metadata)} if failure.metadata else {}),
         }
         for failure in failures
     ]

@@ -1,4 +1,4 @@
-"""Expressions that find ids in texts. They come from strangers, so they run in RE2, whose time is linear in the text."""
+"""Expressions that find ids in texts. They come from strangers, so they run in RE2, in time linear in the text."""
 
 from typing import Any
 
@@ -23,7 +23,7 @@ def compile_pattern(text: str) -> Any:
 
 
 def found_ids(pattern: Any, text: str) -> list[str]:
-    """What a compiled expression finds, in order: the group `key`, where it has one and it took part, else the match."""
+    """What a compiled expression finds, in order: the group `key`, where it took part, else the whole match."""
     has_group = KEY_GROUP in pattern.groupindex
-    ids = (has_group and match.group(KEY_GROUP) or match.group() for match in pattern.finditer(text))
+    ids = ((has_group and match.group(KEY_GROUP)) or match.group() for match in pattern.finditer(text))
     return [found for found in ids if found]

@@ -10,7 +10,7 @@ import re2
 _PART = re.compile(r"<([A-Za-z_][A-Za-z0-9_]*)>|\{([A-Za-z_][A-Za-z0-9_]*)\}")
 _BRACKET = re.compile(r"[<>{}]")
 
-# A part of a key is any text. Other forms of keys are looked for in texts, and must not swallow what stands beside them.
+# A part of a key is any text. Other forms of keys are looked for in texts, and must not swallow what stands beside.
 _OF_KEY = r"[^\x00-\x1f\x7f]+"
 _OF_ALIAS = r"[^\s/:<>{}()\[\]\"'`,;\x00-\x1f\x7f]+"
 

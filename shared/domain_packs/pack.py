@@ -1,4 +1,4 @@
-"""A domain pack as a value, read from the JSON that it is stored as: the contract's `DomainPack`, fields by their names."""
+"""A domain pack as a value, read from the JSON that it is stored as: the contract's `DomainPack`, fields by name."""
 
 import json
 from dataclasses import dataclass

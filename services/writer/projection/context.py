@@ -9,9 +9,12 @@ from palimpsest import ids
 from palimpsest.canonical import nfc
 
 from services.writer.projection import json_object
-from services.writer.projection.messages import Observation, Provenance, Timestamp
+from services.writer.projection.messages import EntityRef, Observation, Provenance, Timestamp, TypedId
+from services.writer.projection.packs import FREE, Packs
+from services.writer.projection.references import check_key_length, key_of
 from services.writer.projection.refusal import Refused
 from services.writer.projection.rows import Stamp
+from services.writer.projection.strict import check_key
 from shared.timestamps import to_datetime, to_microseconds
 
 # The observation's own rows come before those of its assertions, which may say more of the same entity.
@@ -33,6 +36,22 @@ class Context:
     # Titles and kinds that entity assertions of this observation give, by key: what their texts are shown under.
     titles: Mapping[str, str]
     kinds: Mapping[str, str]
+    packs: Packs = FREE
+
+    def key_of(self, reference: EntityRef, field: str) -> str:
+        """The key that a reference names, in the form that the packs give it. Raises `Refused`."""
+        key = self.packs.key(key_of(reference, field))
+        check_key_length(key, field)
+        check_key(self.packs, key, self.kind_of(key), field)
+        return key
+
+    def typed_key(self, typed: TypedId) -> str:
+        """The same for somebody whom the observation itself names."""
+        return self.packs.key(ids.typed_key(typed))
+
+    def kind_of(self, key: str) -> str:
+        """The kind of an entity as far as this observation and the key tell it; empty where they don't."""
+        return self.kinds.get(key) or self.packs.kind_of_key(key)
 
     def stamp(self, index: int) -> Stamp:
         """The stamp of what the assertion of this index writes."""
@@ -53,20 +72,21 @@ def normal_labels(scopes: Iterable[str]) -> tuple[str, ...]:
     return tuple(sorted({nfc(label) for label in scopes}))
 
 
-def context_of(namespace: str, observation: Observation, observation_id: str) -> Context:
+def context_of(namespace: str, observation: Observation, observation_id: str, packs: Packs = FREE) -> Context:
     """Returns what the assertions of an observation share. Raises `ValueError` where `occurred_at` is out of range."""
-    titles, kinds = _described(observation)
+    titles, kinds = _described(observation, packs)
     return Context(
         namespace=namespace,
         observation_id=observation_id,
         occurred_at=to_datetime(observation.occurred_at),
         scopes=normal_labels(observation.scopes),
-        actor_key=ids.typed_key(observation.actor) if observation.HasField("actor") else "",
+        actor_key=packs.key(ids.typed_key(observation.actor)) if observation.HasField("actor") else "",
         source_system=observation.source.system,
         source_stream=observation.source.stream,
         provenance=serialized(observation.provenance),
         titles=titles,
         kinds=kinds,
+        packs=packs,
     )
 
 
@@ -99,14 +119,14 @@ def object_members(text: str, field: str) -> dict[str, str]:
         raise Refused(field, str(error)) from error
 
 
-def _described(observation: Observation) -> tuple[dict[str, str], dict[str, str]]:
+def _described(observation: Observation, packs: Packs) -> tuple[dict[str, str], dict[str, str]]:
     titles: dict[str, str] = {}
     kinds: dict[str, str] = {}
     for assertion in observation.assertions:
         if assertion.WhichOneof("assertion") == "entity":
-            key = ids.entity_key(assertion.entity.entity)
+            key = packs.key(ids.entity_key(assertion.entity.entity))
             if assertion.entity.HasField("title"):
                 titles[key] = assertion.entity.title
             if assertion.entity.HasField("kind"):
-                kinds[key] = assertion.entity.kind
+                kinds[key] = packs.kind(assertion.entity.kind)
     return titles, kinds

@@ -9,14 +9,14 @@ from services.writer.projection.chunking import MARKDOWN, TextChunk, chunk_text
 from services.writer.projection.context import Context, object_members
 from services.writer.projection.messages import DocumentAssertion, InputChunk
 from services.writer.projection.passages import CHUNK, passage_of
-from services.writer.projection.references import default_kind, key_of
+from services.writer.projection.references import default_kind
 from services.writer.projection.refusal import Refused
 from services.writer.projection.rows import DocumentWrite, EntityWrite, Passage
 
 
 def document_rows(assertion: DocumentAssertion, context: Context, index: int) -> AssertionRows:
     """Returns the text with its pieces, and the entity that has it. Raises `Refused`."""
-    key = key_of(assertion.entity, "document.entity")
+    key = context.key_of(assertion.entity, "document.entity")
     body = assertion.WhichOneof("body")
     if body is None:
         raise Refused("document.body", "must have a text or chunks")

@@ -3,12 +3,13 @@
 from typing import Any
 
 from services.writer.projection.assertion_rows import AssertionRows
-from services.writer.projection.context import Context, attribute_fields, moment, serialized
+from services.writer.projection.context import Context, attribute_fields, moment, object_members, serialized
 from services.writer.projection.messages import EntityAssertion
 from services.writer.projection.passages import NAMED
-from services.writer.projection.references import default_kind, key_of, normal_id
+from services.writer.projection.references import default_kind, normal_id
 from services.writer.projection.refusal import Refused
 from services.writer.projection.rows import EntityWrite
+from services.writer.projection.strict import check_attributes, check_kind
 
 # What can be asserted of Status: ACTIVE, DRAFT, ARCHIVED. The others are outcomes.
 ASSERTABLE_STATUSES = frozenset({1, 2, 5})
@@ -19,7 +20,12 @@ _MOMENTS = ("source_created_at", "source_updated_at", "expires_at")
 
 def entity_rows(assertion: EntityAssertion, context: Context, index: int) -> AssertionRows:
     """Returns the write of the fields that are present. Raises `Refused`."""
-    key = key_of(assertion.entity, "entity.entity")
+    packs = context.packs
+    if assertion.HasField("kind"):
+        check_kind(packs, packs.kind(assertion.kind), "entity.kind")
+    key = context.key_of(assertion.entity, "entity.entity")
+    members = object_members(assertion.attributes, "entity.attributes")
+    check_attributes(packs, members, context.kind_of(key), "entity.attributes")
     written = EntityWrite(
         key=key,
         stamp=context.stamp(index),
@@ -39,6 +45,8 @@ def checked_status(status: int, field: str) -> dict[str, int]:
 
 def _fields(assertion: EntityAssertion, context: Context) -> dict[str, Any]:
     found: dict[str, Any] = {name: getattr(assertion, name) for name in _SCALARS if assertion.HasField(name)}
+    if assertion.HasField("kind"):
+        found["kind"] = context.packs.kind(assertion.kind)
     for name in _MOMENTS:
         if assertion.HasField(name):
             found[name] = moment(getattr(assertion, name), f"entity.{name}")

@@ -16,7 +16,7 @@ from services.writer.projection.record_rows import (
     shown,
 )
 from services.writer.projection.record_text import render
-from services.writer.projection.references import bare_id, key_of
+from services.writer.projection.references import bare_id
 
 KIND = "episode"
 
@@ -25,9 +25,9 @@ def episode_rows(assertion: Episode, context: Context, index: int) -> AssertionR
     """Returns the event as an entity. It is true since it happened, and mentions everybody in it. Raises `Refused`."""
     entity = assertion.entity if assertion.HasField("entity") else None
     key = record_key(KIND, entity, context, index, "episode.entity")
-    actor = _key(assertion, "actor") or context.actor_key
-    target = _key(assertion, "target")
-    related = keys_of(assertion.related, "episode.related")
+    actor = _key(assertion, context, "actor") or context.actor_key
+    target = _key(assertion, context, "target")
+    related = keys_of(assertion.related, context, "episode.related")
     at = moment(assertion.event_at, "episode.event_at") if assertion.HasField("event_at") else context.occurred_at
     attributes = _attributes(assertion, actor, target, related, at)
     return record_rows(
@@ -50,8 +50,8 @@ def episode_rows(assertion: Episode, context: Context, index: int) -> AssertionR
     )
 
 
-def _key(assertion: Episode, name: str) -> str:
-    return key_of(getattr(assertion, name), f"episode.{name}") if assertion.HasField(name) else ""
+def _key(assertion: Episode, context: Context, name: str) -> str:
+    return context.key_of(getattr(assertion, name), f"episode.{name}") if assertion.HasField(name) else ""
 
 
 def _fields(assertion: Episode, context: Context) -> dict[str, Any]:

@@ -7,10 +7,11 @@ from palimpsest import ids
 from services.writer.projection import json_object
 from services.writer.projection.assertion_rows import AssertionRows
 from services.writer.projection.context import Context, attribute_fields, moment
-from services.writer.projection.messages import FactAssertion, FactObject, Literal
-from services.writer.projection.references import bare_id, key_of, named
+from services.writer.projection.messages import EntityRef, FactAssertion, FactObject, Literal
+from services.writer.projection.references import bare_id, named
 from services.writer.projection.refusal import Refused, cycle
 from services.writer.projection.rows import EntityWrite, FactWrite, Supersession
+from services.writer.projection.strict import RelationUse, check_relation
 
 # EVIDENCE_CLASS_ASSERTED, meant where no class is said.
 _ASSERTED = 4
@@ -32,24 +33,26 @@ def fact_rows(assertion: FactAssertion, context: Context, index: int, *, field: 
 
 
 def _fact(assertion: FactAssertion, context: Context, index: int, field: str) -> FactWrite:
-    subject = key_of(assertion.subject, f"{field}.subject")
+    subject = context.key_of(assertion.subject, f"{field}.subject")
     if not assertion.predicate:
         raise Refused(f"{field}.predicate", "must not be empty")
-    kind, text = _identity(assertion.object, f"{field}.object")
+    value = _canonical(assertion.object, context, f"{field}.object")
+    kind, text = _identity(value, f"{field}.object")
+    _check(assertion, context, (subject, kind, text), field)
     dated = assertion.HasField("valid_from")
     valid_from = moment(assertion.valid_from, f"{field}.valid_from") if dated else None
     return FactWrite(
         fact_id=ids.fact_id(
-            context.namespace, subject, assertion.predicate, assertion.object, assertion.valid_from if dated else None
+            context.namespace, subject, assertion.predicate, value, assertion.valid_from if dated else None
         ),
         subject_key=subject,
         predicate=assertion.predicate,
         object_type=kind,
         object_text=text,
         object_key=text if kind == "entity" else None,
-        object=assertion.object.SerializeToString(deterministic=True),
+        object=value.SerializeToString(deterministic=True),
         valid_from=valid_from,
-        sentence=_sentence(subject, assertion.predicate, assertion.object),
+        sentence=_sentence(subject, assertion.predicate, value),
         evidence=int(assertion.evidence) or _ASSERTED,
         confidence=assertion.confidence if assertion.HasField("confidence") else 1.0,
         stamp=context.stamp(index),
@@ -57,10 +60,33 @@ def _fact(assertion: FactAssertion, context: Context, index: int, field: str) ->
     )
 
 
+def _canonical(value: FactObject, context: Context, field: str) -> FactObject:
+    """Returns the object under the key that the packs give it; itself where that is the key it has."""
+    if value.WhichOneof("object") != "entity":
+        return value
+    key = context.key_of(value.entity, f"{field}.entity")
+    return value if key == ids.entity_key(value.entity) else FactObject(entity=EntityRef(key=key))
+
+
+def _check(assertion: FactAssertion, context: Context, ends: tuple[str, str, str], field: str) -> None:
+    subject, object_type, object_text = ends
+    bounded = next((name for name in ("valid_from", "valid_to") if assertion.HasField(name)), "")
+    use = RelationUse(
+        name=assertion.predicate,
+        name_field=f"{field}.predicate",
+        source_kind=context.kind_of(subject),
+        source_field=f"{field}.subject",
+        target_kind=context.kind_of(object_text) if object_type == "entity" else object_type,
+        target_field=f"{field}.object",
+        interval_field=f"{field}.{bounded}" if bounded else "",
+    )
+    check_relation(context.packs, use)
+
+
 def _identity(value: FactObject, field: str) -> tuple[str, str]:
     """Returns the object's type and key or canonical text. Raises `Refused`."""
     if value.WhichOneof("object") == "entity":
-        return "entity", key_of(value.entity, f"{field}.entity")
+        return "entity", ids.entity_key(value.entity)
     kind = value.literal.WhichOneof("value")
     if kind is None:
         raise Refused(field, "must name an entity or hold a value")

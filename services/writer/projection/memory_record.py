@@ -19,7 +19,7 @@ _ACTIVE = 1
 
 def memory_record_rows(assertion: MemoryRecord, context: Context, index: int) -> AssertionRows:
     """Returns the record as an entity of its type's kind; its interval as given, even reversed. Raises `Refused`."""
-    body = body_of(assertion)
+    body = body_of(assertion, context)
     times = {name: _moment(assertion, name) for name in ("valid_from", "valid_to", "expires_at")}
     if body.is_temporary and not (times["valid_to"] or times["expires_at"]):
         raise Refused("record.valid_to", "must be set, or expires_at, for a TEMPORARY rule")
@@ -33,8 +33,8 @@ def memory_record_rows(assertion: MemoryRecord, context: Context, index: int) ->
         kind=body.kind,
         fields=_fields(assertion, context, times["expires_at"]),
         attributes=body.attributes | interval,
-        mentions=[*body.mentions, *keys_of(assertion.entities, "record.entities")],
-        derived_from=keys_of(assertion.derived_from, "record.derived_from"),
+        mentions=[*body.mentions, *keys_of(assertion.entities, context, "record.entities")],
+        derived_from=keys_of(assertion.derived_from, context, "record.derived_from"),
         passages=_passages(assertion, context, key, body, times),
     )
 

@@ -7,7 +7,7 @@ from palimpsest.v1.fact_pb2 import FactAssertion, FactCorrection, FactObject, Fa
 from palimpsest.v1.link_pb2 import LinkAssertion
 from palimpsest.v1.observation_pb2 import Assertion, Observation
 from palimpsest.v1.record_pb2 import Episode, MemoryRecord, Preference, Reflection, Rule, RuleScope, Skill
-from palimpsest.v1.reference_pb2 import EntityRef, Provenance
+from palimpsest.v1.reference_pb2 import EntityRef, Provenance, TypedId
 
 __all__ = [
     "Assertion",
@@ -31,4 +31,5 @@ __all__ = [
     "RuleScope",
     "Skill",
     "Timestamp",
+    "TypedId",
 ]

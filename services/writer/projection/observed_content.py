@@ -2,8 +2,6 @@
 
 from typing import Any
 
-from palimpsest import ids
-
 from services.writer.projection.assertion_rows import AssertionRows
 from services.writer.projection.chunking import PLAIN, chunk_text
 from services.writer.projection.context import OF_OBSERVATION, Context
@@ -19,12 +17,14 @@ TRACE_KEY_PREFIX = "trace:"
 
 def observation_rows(observation: Observation, context: Context) -> AssertionRows:
     """Returns placeholders for actor and subject and, given content or a trace, the observation as an entity."""
-    people = [party for name in ("actor", "subject") for party in _party(observation, name)]
+    people = [party for name in ("actor", "subject") for party in _party(observation, context, name)]
     if not observation.content and not observation.trace_id:
         return AssertionRows(entities=_named(people, context))
     key = context.observation_id
     traces = [f"{TRACE_KEY_PREFIX}{observation.trace_id}"] if observation.trace_id else []
-    links = links_to(context, key, MENTIONS, _party(observation, "subject")) + links_to(context, key, IN_TRACE, traces)
+    links = links_to(context, key, MENTIONS, _party(observation, context, "subject")) + links_to(
+        context, key, IN_TRACE, traces
+    )
     entity = EntityWrite(
         key=key,
         stamp=context.stamp(OF_OBSERVATION),
@@ -36,8 +36,8 @@ def observation_rows(observation: Observation, context: Context) -> AssertionRow
     return AssertionRows(entities=(entity, *_named([*people, *traces], context)), links=links, documents=documents)
 
 
-def _party(observation: Observation, name: str) -> list[str]:
-    return [ids.typed_key(getattr(observation, name))] if observation.HasField(name) else []
+def _party(observation: Observation, context: Context, name: str) -> list[str]:
+    return [context.typed_key(getattr(observation, name))] if observation.HasField(name) else []
 
 
 def _named(keys: list[str], context: Context) -> tuple[EntityWrite, ...]:

@@ -15,12 +15,13 @@ from services.writer.projection.link_assertion import link_rows
 from services.writer.projection.memory_record import memory_record_rows
 from services.writer.projection.messages import Assertion, Observation
 from services.writer.projection.observed_content import observation_rows
+from services.writer.projection.packs import FREE, Packs
 from services.writer.projection.refusal import Refused
 from services.writer.projection.rows import Failure, Passage, Projection
 
 
-def project(namespace: str, observation: Observation, observation_id: str) -> Projection:
-    """Returns the intended rows of an observation that satisfies the contract's limits.
+def project(namespace: str, observation: Observation, observation_id: str, packs: Packs = FREE) -> Projection:
+    """Returns the intended rows of an observation that satisfies the contract's limits, under the packs that act.
 
     An assertion that cannot be applied is a failure, by rising index, and leaves no rows; the others do (OB-4). Rows
     may repeat: stamps decide between writes of one field, and between documents of one entity. Of records of one key
@@ -29,7 +30,7 @@ def project(namespace: str, observation: Observation, observation_id: str) -> Pr
     Raises:
         ValueError: `occurred_at` lies outside the years 0001 to 9999.
     """
-    context = context_of(namespace, observation, observation_id)
+    context = context_of(namespace, observation, observation_id, packs)
     rows = [observation_rows(observation, context)]
     failures: list[Failure] = []
     for index, assertion in enumerate(observation.assertions):
@@ -77,7 +78,14 @@ def _rows(assertion: Assertion, context: Context, index: int) -> AssertionRows:
 
 def _failure(refused: Refused, index: int) -> Failure:
     path = f"assertions[{index}].{refused.field}"
-    return Failure(index=index, code=refused.code, reason=refused.reason, field=path, message=refused.message)
+    return Failure(
+        index=index,
+        code=refused.code,
+        reason=refused.reason,
+        field=path,
+        message=refused.message,
+        metadata=refused.metadata,
+    )
 
 
 def _all(rows: Sequence[AssertionRows], name: str) -> tuple[Any, ...]:

@@ -5,9 +5,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from services.writer.projection.context import Context
 from services.writer.projection.messages import MemoryRecord, Preference, Reflection, Rule, RuleScope, Skill
 from services.writer.projection.record_text import Labelled
-from services.writer.projection.references import bare_id, key_of
+from services.writer.projection.references import bare_id
 from services.writer.projection.refusal import Refused
 
 
@@ -23,7 +24,7 @@ class RecordBody:
     is_temporary: bool = False
 
 
-def body_of(record: MemoryRecord) -> RecordBody:
+def body_of(record: MemoryRecord, context: Context) -> RecordBody:
     """Returns the typed part of a record. Raises `Refused` where none is set, or it contradicts itself."""
     match record.WhichOneof("body"):
         case "skill":
@@ -31,7 +32,7 @@ def body_of(record: MemoryRecord) -> RecordBody:
         case "reflection":
             return _reflection(record.reflection)
         case "preference":
-            return _preference(record.preference)
+            return _preference(record.preference, context)
         case "rule":
             return _rule(record.rule)
     raise Refused("record.body", "must be a skill, a reflection, a preference or a rule")
@@ -61,8 +62,8 @@ def _reflection(reflection: Reflection) -> RecordBody:
     return RecordBody("reflection", dict(attributes), _labels(attributes))
 
 
-def _preference(preference: Preference) -> RecordBody:
-    holder = key_of(preference.holder, "record.preference.holder")
+def _preference(preference: Preference, context: Context) -> RecordBody:
+    holder = context.key_of(preference.holder, "record.preference.holder")
     attributes: dict[str, str | list[str]] = {"topic": preference.topic, "value": preference.value}
     labelled = _labels({"holder": bare_id(holder), **attributes})
     return RecordBody("preference", {"holder": holder, **attributes}, labelled, mentions=[holder])

@@ -10,7 +10,7 @@ from services.writer.projection.context import Context
 from services.writer.projection.link_assertion import DERIVED_FROM, MENTIONS, links_to
 from services.writer.projection.messages import EntityRef
 from services.writer.projection.passages import RECORD, passage_of
-from services.writer.projection.references import default_kind, key_of, named
+from services.writer.projection.references import default_kind, named
 from services.writer.projection.rows import EntityWrite, Passage
 
 # A record is found and shown as one; the embedder averages the windows of a long one. Beyond this it is cut, because a
@@ -20,7 +20,7 @@ _PASSAGE_CHARS = 32_768
 
 def record_key(kind: str, entity: EntityRef | None, context: Context, index: int, field: str) -> str:
     """Returns the key that is given, else `<kind>:<observation id>.<index>`. Raises `Refused`."""
-    return f"{kind}:{context.observation_id}.{index}" if entity is None else key_of(entity, field)
+    return f"{kind}:{context.observation_id}.{index}" if entity is None else context.key_of(entity, field)
 
 
 def record_rows(
@@ -58,9 +58,9 @@ def record_passages(context: Context, text: str, **columns: Any) -> tuple[Passag
     )
 
 
-def keys_of(references: Iterable[EntityRef], field: str) -> list[str]:
+def keys_of(references: Iterable[EntityRef], context: Context, field: str) -> list[str]:
     """Returns the keys of repeated references. Raises `Refused`."""
-    return [key_of(reference, f"{field}[{place}]") for place, reference in enumerate(references)]
+    return [context.key_of(reference, f"{field}[{place}]") for place, reference in enumerate(references)]
 
 
 def shown(moment: datetime | None) -> str:

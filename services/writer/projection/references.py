@@ -16,15 +16,20 @@ _TYPED_KEY = re.compile(r"([a-z0-9][a-z0-9_.-]{0,63}):(?!//)(.+)", re.DOTALL)
 
 
 def key_of(reference: EntityRef, field: str) -> str:
-    """Returns the key that a reference names. Raises `Refused`."""
+    """Returns the key that a reference names, as it is given; `Context.key_of` knows packs too. Raises `Refused`."""
     which = reference.WhichOneof("reference")
     named = bool(reference.key) if which == "key" else bool(reference.typed.type and reference.typed.id)
     if which is None or not named:
         raise Refused(field, "must name an entity")
     key = ids.entity_key(reference)
+    check_key_length(key, field)
+    return key
+
+
+def check_key_length(key: str, field: str) -> None:
+    """Raises `Refused` for a key that is too long to be kept."""
     if len(key.encode()) > MAX_KEY_BYTES:
         raise Refused(field, f"must have a key of at most {MAX_KEY_BYTES} bytes in Unicode NFC")
-    return key
 
 
 def default_kind(key: str) -> str:

@@ -1,5 +1,6 @@
 """The values that projection produces and the applier writes: intended rows, free of any order of arrival."""
 
+import dataclasses
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -154,6 +155,8 @@ class Failure:
     reason: str
     field: str
     message: str
+    # What the reason's metadata is to be.
+    metadata: Mapping[str, str] = dataclasses.field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
