@@ -184,19 +184,20 @@ def article(key: str, text: str, **fields: Any) -> Assertion:
 
 # Less clocks and serial ids (OB-7). Vectors' presence is a matter of time.
 STATE = {
-    "observations": "to_jsonb(t) - 'recorded_at'",
-    "entities": "to_jsonb(t) - 'recorded_at'",
+    "observations": "to_jsonb(t) - 'recorded_at' - 'change_id'",
+    "entities": "to_jsonb(t) - 'recorded_at' - 'change_id'",
     "entity_evidence": "to_jsonb(t)",
     "documents": "to_jsonb(t) - 'recorded_at'",
     "passages": "to_jsonb(t) - 'recorded_at' - 'passage_id'",
-    "facts": "to_jsonb(t) - 'recorded_at'",
+    "facts": "to_jsonb(t) - 'recorded_at' - 'change_id'",
     "fact_evidence": "to_jsonb(t)",
     "fact_supersessions": "to_jsonb(t)",
     "fact_retractions": "to_jsonb(t)",
-    "links": "to_jsonb(t) - 'recorded_at'",
+    "links": "to_jsonb(t) - 'recorded_at' - 'change_id'",
     "link_evidence": "to_jsonb(t)",
     "link_claims": "to_jsonb(t) - 'recorded_at'",
     "entity_merges": "to_jsonb(t)",
+    "obsolete_marks": "to_jsonb(t) - 'marked_at'",
 }
 
 

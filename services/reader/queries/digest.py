@@ -12,18 +12,19 @@ from services.reader.store import Snapshot
 # An observation's `message` may be written in several ways with one meaning; its content_hash stands for it. Vectors
 # and their queue are left out as a whole: they follow later, and say nothing that the texts don't.
 TABLES: dict[str, tuple[str, ...]] = {
-    "observations": ("recorded_at", "redacted_at", "message"),
-    "entities": ("recorded_at",),
+    "observations": ("recorded_at", "redacted_at", "message", "change_id"),
+    "entities": ("recorded_at", "change_id", "obsolete_at"),
     "entity_evidence": (),
     "documents": ("recorded_at",),
     "passages": ("recorded_at", "passage_id", "tsv"),
-    "facts": ("recorded_at",),
+    "facts": ("recorded_at", "change_id", "obsolete_at"),
     "fact_evidence": (),
     "fact_supersessions": (),
     "fact_retractions": (),
-    "links": ("recorded_at",),
+    "links": ("recorded_at", "change_id"),
     "link_evidence": (),
     "link_claims": ("recorded_at",),
+    "obsolete_marks": ("marked_at",),
     # What people decided; what curation found on the way there, at whichever time it ran, is no state.
     "entity_merges": (),
 }
