@@ -8,7 +8,7 @@ queue, claims, links; within each by rising key. So writers wait for each other,
 import asyncio
 import hashlib
 import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 from services.writer.passage_store import PassageStore
 from services.writer.recording import Outcome, PreparedObservation
@@ -26,6 +26,9 @@ from shared.logs import current_trace_id
 
 _log = logging.getLogger(__name__)
 
+Also = Callable[[Connection, Sequence[Outcome]], Awaitable[None]]
+"""What else belongs in the transaction, once it is known what became of each observation."""
+
 
 class _MustBeAloneError(Exception):
     """The batch touches facts that statements connect, so its namespaces must be locked against all other writers."""
@@ -42,7 +45,9 @@ class Applier:
         self._database = database
         self._assertion_count = assertion_count
 
-    async def apply(self, items: Sequence[PreparedObservation], *, timeout_s: float | None = None) -> list[Outcome]:
+    async def apply(
+        self, items: Sequence[PreparedObservation], *, timeout_s: float | None = None, also: Also | None = None
+    ) -> list[Outcome]:
         """Stores observations, all in one transaction; answers what became of each, in order.
 
         A duplicate and a conflict change nothing and harm no neighbour. An item that the database cannot take, which is
@@ -51,27 +56,32 @@ class Applier:
         if not items:
             return []
         try:
-            return await self._apply_together(items, timeout_s)
+            return await self._apply_together(items, timeout_s, also)
         except StatementFailed:
             if len(items) == 1:
                 raise
             _log.exception("a batch failed, each of its items is tried alone")
-        return [await self._apply_alone(item, timeout_s) for item in items]
+        return [await self._apply_alone(item, timeout_s, also) for item in items]
 
-    async def _apply_alone(self, item: PreparedObservation, timeout_s: float | None) -> Outcome:
+    async def _apply_alone(self, item: PreparedObservation, timeout_s: float | None, also: Also | None) -> Outcome:
         try:
-            [outcome] = await self._apply_together([item], timeout_s)
+            [outcome] = await self._apply_together([item], timeout_s, also)
         except StatementFailed:
             return Internal(current_trace_id())
         return outcome
 
-    async def _apply_together(self, items: Sequence[PreparedObservation], timeout_s: float | None) -> list[Outcome]:
+    async def _apply_together(
+        self, items: Sequence[PreparedObservation], timeout_s: float | None, also: Also | None
+    ) -> list[Outcome]:
         clock = asyncio.get_running_loop().time
         until = None if timeout_s is None else clock() + timeout_s
         alone_in = {item.namespace for item in items if _speaks_of_others(item)}
 
         async def work(connection: Connection) -> list[Outcome]:
-            return await self._write(connection, items, alone_in)
+            found = await self._write(connection, items, alone_in)
+            if also is not None:
+                await also(connection, found)
+            return found
 
         while True:
             try:
