@@ -79,13 +79,18 @@ searchable AS NOT MATERIALIZED (
                     WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id AND visible(o.restricting, $2, $3))))
 ),
 nearest AS MATERIALIZED (
-    -- Exact. The sum keeps the planner from walking the index.
+    -- Exact. The sum keeps the planner from walking the index. Sorted before the join, so that the rest of the filter is
+    -- asked of the nearest only, until enough have passed it.
     (
-        SELECT v.passage_id, (v.embedding <=> $5) + 0 AS distance
-        FROM {vectors} AS v JOIN searchable AS s USING (namespace, passage_id)
-        WHERE NOT $6 AND v.namespace = $1 AND NOT v.hidden
-            AND visible(v.restricting, $2, $3) AND applicable(v.applies, $8)
-        ORDER BY (v.embedding <=> $5) + 0, v.passage_id
+        SELECT v.passage_id, v.distance
+        FROM (
+            SELECT namespace, passage_id, (embedding <=> $5) + 0 AS distance
+            FROM {vectors}
+            WHERE NOT $6 AND namespace = $1 AND NOT hidden AND visible(restricting, $2, $3) AND applicable(applies, $8)
+            ORDER BY distance, passage_id
+            OFFSET 0
+        ) AS v JOIN searchable AS s USING (namespace, passage_id)
+        ORDER BY v.distance, v.passage_id
         LIMIT $7
     )
     UNION ALL
@@ -149,16 +154,18 @@ matching AS MATERIALIZED (
     UNION
     SELECT passage_id FROM nearest
 ),
--- The order within the sums makes them the same to the last bit each time.
+-- Per passage, so that nothing is sorted; sums run in the order of `weighed`, and their last bits are rounded away later.
 scored AS MATERIALIZED (
-    SELECT
-        p.passage_id,
-        coalesce(sum(w.idf * ts_rank('{1,1,1,1}', p.tsv, w.query) ORDER BY w.lexeme) FILTER (WHERE p.tsv @@ w.query), 0)
-            AS words,
-        coalesce(sum(w.idf ORDER BY w.lexeme) FILTER (WHERE w.is_term AND p.tsv @@ w.query), 0) AS covered
-    FROM matching AS m JOIN passages AS p ON p.namespace = $1 AND p.passage_id = m.passage_id
-        LEFT JOIN weighed AS w ON true
-    GROUP BY p.passage_id
+    SELECT p.passage_id, sums.words, sums.covered
+    FROM matching AS m
+        JOIN passages AS p ON p.namespace = $1 AND p.passage_id = m.passage_id
+        CROSS JOIN LATERAL (
+            SELECT
+                coalesce(sum(w.idf * ts_rank('{1,1,1,1}', p.tsv, w.query)), 0) AS words,
+                coalesce(sum(w.idf) FILTER (WHERE w.is_term), 0) AS covered
+            FROM weighed AS w
+            WHERE p.tsv @@ w.query
+        ) AS sums
 ),
 ranked AS (
     SELECT scored.*, row_number() OVER (ORDER BY words DESC, passage_id) AS place FROM scored
@@ -174,7 +181,7 @@ SELECT
     octet_length(p.text) - length(p.text) < $22::float8 * length(p.text) AS is_latin,
     nearest.distance,
     ranked.words,
-    coalesce(ranked.covered / nullif((SELECT sum(idf ORDER BY lexeme) FROM weighed WHERE is_term), 0), 0) AS coverage
+    coalesce(ranked.covered / nullif((SELECT sum(idf) FROM weighed WHERE is_term), 0), 0) AS coverage
 FROM ranked
     JOIN passages AS p ON p.namespace = $1 AND p.passage_id = ranked.passage_id
     LEFT JOIN nearest ON nearest.passage_id = ranked.passage_id

@@ -15,6 +15,7 @@ from palimpsest.v1.fact_pb2 import FactObject
 from palimpsest.v1.observation_pb2 import Observation
 from palimpsest.v1.reference_pb2 import EntityRef, SourceIdentity
 
+from shared.database import decode_moment, encode_moment
 from shared.halfvec import encode_halfvec
 from shared.labels import split
 from shared.timestamps import from_datetime
@@ -222,6 +223,9 @@ class Seed:
 async def seeding(dsn: str, namespace: str = NAMESPACE) -> AsyncIterator[Seed]:
     """A seed over a connection of its own."""
     connection = await asyncpg.connect(dsn)
+    await connection.set_type_codec(
+        "timestamptz", schema="pg_catalog", encoder=encode_moment, decoder=decode_moment, format="tuple"
+    )
     try:
         yield Seed(connection, namespace)
     finally:
