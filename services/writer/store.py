@@ -135,9 +135,12 @@ class Store:
         what is there; answers each claim as it is then, with its present target_key. It stays locked."""
         return await self._run("upsert_claims", rows, 8)
 
-    async def lock_claims(self, pairs: Iterable[tuple[str, str, str, bool]]) -> list[Row]:
-        """Claims on (namespace, kind, source_id, changed) whose best target may be another now, locked."""
-        return await self._run("lock_claims", pairs, 4)
+    async def lock_claims(
+        self, targets: Iterable[tuple[str, str, str, str, bool]], observation_ids: Sequence[str]
+    ) -> list[Row]:
+        """Claims on (namespace, natural_key, kind, source_id, changed) whose best target may be another now that the
+        observations are stored, locked."""
+        return await self._run("lock_claims", targets, 5, observation_ids)
 
     async def claim_targets(self, claims: Iterable[Sequence[str]]) -> list[Row]:
         """The best target_key of each claim, by its key; None where none is there."""
@@ -148,16 +151,18 @@ class Store:
         await self._run("update_claims", rows, 6)
 
     async def upsert_link_evidence(self, rows: Iterable[Sequence[Any]]) -> None:
-        """Add (namespace, source_key, relation, target_key, observation_id, weight); the greater weight stays."""
-        await self._run("upsert_link_evidence", rows, 6)
+        """Add (namespace, source_key, relation, target_key, observation_id, claimed, weight); the greater weight
+        stays."""
+        await self._run("upsert_link_evidence", rows, 7)
 
     async def upsert_links(self, rows: Iterable[Sequence[Any]]) -> None:
         """Add (namespace, source_key, relation, target_key, weight); the greater weight stays. They stay locked."""
         await self._run("upsert_links", rows, 5)
 
-    async def delete_link_evidence(self, rows: Iterable[Sequence[str]]) -> None:
-        """Delete (namespace, source_key, relation, target_key, observation_id); what is not there is passed over."""
-        await self._run("delete_link_evidence", rows, 5)
+    async def delete_link_evidence(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Delete (namespace, source_key, relation, target_key, observation_id, claimed); what is not there is passed
+        over."""
+        await self._run("delete_link_evidence", rows, 6)
 
     async def settle_links(self, links: Iterable[Sequence[str]]) -> None:
         """Make links follow their evidence: without any they are deleted, else they have its greatest weight."""
@@ -165,11 +170,12 @@ class Store:
         await self._run("lock_links", keys, 4)
         await self._run("settle_links", keys, 4)
 
-    async def _run(self, name: str, rows: Iterable[Sequence[Any]], width: int) -> list[Row]:
+    async def _run(self, name: str, rows: Iterable[Sequence[Any]], width: int, *more: Any) -> list[Row]:
         arrays = columns(rows, width)
         if not arrays[0]:
             return []
-        return [dict(row.items()) for row in await self._connection.fetch(_statements.with_table(name), *arrays)]
+        found = await self._connection.fetch(_statements.with_table(name), *arrays, *more)
+        return [dict(row.items()) for row in found]
 
 
 def _rows(states: Mapping[Key, Any], row: Callable[[Any], list[Any]]) -> Iterable[list[Any]]:

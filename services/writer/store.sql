@@ -255,28 +255,38 @@ RETURNING claim.namespace, claim.source_key, claim.relation, claim.target_kind, 
 
 -- name: lock_claims
 -- Claims whose best target may have changed, locked: those of a kind and reference that an entity took or left, and those
--- that may prefer another of several entities of one kind and reference, because one of them has new evidence.
-WITH pairs AS MATERIALIZED (
-    SELECT given.*
-    FROM unnest($1::text[], $2::text[], $3::text[], $4::boolean[]) AS given (namespace, kind, source_id, changed)
-    WHERE given.changed OR (
-        SELECT count(*) FROM (
-            SELECT FROM entities
-            WHERE entities.namespace = given.namespace AND entities.kind = given.kind
-              AND entities.source_id = given.source_id AND entities.source_id <> ''
-            LIMIT 2) AS candidates) > 1)
+-- whose hinted source has spoken of the entity for the first time, in one of the observations $6. These are locked even
+-- where the entity has no rival: one may be arriving, and has to wait for the evidence.
+WITH given AS MATERIALIZED (
+    SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::boolean[])
+        AS given (namespace, natural_key, kind, source_id, changed)
+), wanted AS MATERIALIZED (
+    SELECT namespace, kind, source_id, NULL AS source_hint FROM given WHERE changed
+    UNION
+    SELECT given.namespace, given.kind, given.source_id, said.source_system
+    FROM given
+    JOIN entity_evidence AS evidence USING (namespace, natural_key)
+    JOIN observations AS said USING (namespace, observation_id)
+    WHERE NOT given.changed AND evidence.observation_id = ANY ($6::text[]) AND NOT EXISTS (
+        SELECT FROM entity_evidence AS former JOIN observations AS earlier USING (namespace, observation_id)
+        WHERE former.namespace = given.namespace AND former.natural_key = given.natural_key
+          AND former.observation_id <> ALL ($6::text[]) AND earlier.source_system = said.source_system)
+)
 SELECT claim.namespace, claim.source_key, claim.relation, claim.target_kind, claim.target_ref, claim.weight,
        claim.observation_ids, claim.target_key
-FROM pairs JOIN link_claims AS claim
-    ON claim.namespace = pairs.namespace AND claim.target_kind = pairs.kind AND claim.target_ref = pairs.source_id
-WHERE pairs.changed OR claim.source_hint <> ''
+FROM link_claims AS claim
+WHERE EXISTS (
+    SELECT FROM wanted
+    WHERE claim.namespace = wanted.namespace AND claim.target_kind = wanted.kind AND claim.target_ref = wanted.source_id
+      AND (wanted.source_hint IS NULL OR claim.source_hint = wanted.source_hint))
 ORDER BY claim.namespace COLLATE "C", claim.source_key COLLATE "C", claim.relation COLLATE "C",
          claim.target_kind COLLATE "C", claim.target_ref COLLATE "C"
 FOR UPDATE OF claim;
 
 -- name: claim_targets
--- The best target of each claim, NULL where none is there: one that the hinted source has spoken of, then the least key.
-SELECT claim.namespace, claim.source_key, claim.relation, claim.target_kind, claim.target_ref, (
+-- The best target of each claim, NULL where none is there: one that the hinted source has spoken of, then the least key;
+-- where nothing has the reference as its `source_id`, the one that curation found.
+SELECT claim.namespace, claim.source_key, claim.relation, claim.target_kind, claim.target_ref, coalesce((
     SELECT entities.natural_key
     FROM entities
     WHERE entities.namespace = claim.namespace AND entities.kind = claim.target_kind
@@ -286,7 +296,7 @@ SELECT claim.namespace, claim.source_key, claim.relation, claim.target_kind, cla
             WHERE evidence.namespace = entities.namespace AND evidence.natural_key = entities.natural_key
               AND observations.source_system = claim.source_hint)) DESC,
         entities.natural_key COLLATE "C"
-    LIMIT 1) AS target_key
+    LIMIT 1), claim.curated_target) AS target_key
 FROM link_claims AS claim
 JOIN unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
     AS given (namespace, source_key, relation, target_kind, target_ref)
@@ -303,28 +313,29 @@ WHERE claim.namespace = given.namespace AND claim.source_key = given.source_key 
 
 -- name: upsert_link_evidence
 -- Observations that links rest on.
-INSERT INTO link_evidence (namespace, source_key, relation, target_key, observation_id, weight)
-SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::double precision[])
-ON CONFLICT (namespace, source_key, relation, target_key, observation_id) DO UPDATE
+INSERT INTO link_evidence (namespace, source_key, relation, target_key, observation_id, claimed, weight)
+SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::double precision[])
+ON CONFLICT (namespace, source_key, relation, target_key, observation_id, claimed) DO UPDATE
 SET weight = excluded.weight
 WHERE link_evidence.weight < excluded.weight;
 
 -- name: upsert_links
--- Links with the greatest weight of their evidence. A link that is there is locked, whether its weight changes or not.
+-- Links with the greatest weight of their evidence. A link that is there is locked, whether its weight changes or not; one
+-- that curation drew becomes the source's.
 INSERT INTO links (namespace, source_key, relation, target_key, weight)
 SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::double precision[])
 ON CONFLICT (namespace, source_key, relation, target_key) DO UPDATE
-SET weight = excluded.weight
-WHERE links.weight < excluded.weight;
+SET weight = CASE WHEN links.origin = 1 THEN greatest(links.weight, excluded.weight) ELSE excluded.weight END, origin = 1
+WHERE links.weight < excluded.weight OR links.origin <> 1;
 
 -- name: delete_link_evidence
 -- Evidence of links that a claim no longer leads to.
 DELETE FROM link_evidence
-USING unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[])
-    AS given (namespace, source_key, relation, target_key, observation_id)
+USING unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[])
+    AS given (namespace, source_key, relation, target_key, observation_id, claimed)
 WHERE link_evidence.namespace = given.namespace AND link_evidence.source_key = given.source_key
   AND link_evidence.relation = given.relation AND link_evidence.target_key = given.target_key
-  AND link_evidence.observation_id = given.observation_id;
+  AND link_evidence.observation_id = given.observation_id AND link_evidence.claimed = given.claimed;
 
 -- name: lock_links
 -- Links, locked, so that what is then read of their evidence is complete.

@@ -44,6 +44,14 @@ CROSSINGS = {
         observation("1", entity("X-42", kind="issue", source_id="42")),
         observation("2", entity("A-42", kind="issue", source_id="42")),
     ),
+    "a hinted source speaks of a target, and a rival arrives": (
+        [
+            observation("0", claim("commit:1", "MENTIONS", "issue", "42", hint="jira")),
+            observation("1", entity("X-42", kind="issue", source_id="42")),
+        ],
+        observation("2", entity("X-42", title="Broken"), system="jira"),
+        observation("3", entity("A-42", kind="issue", source_id="42")),
+    ),
     "supersession and its older fact": ([], observation("1", NEW, minutes=5), observation("2", OLD)),
     "retraction and its fact": (
         [],

@@ -1,5 +1,6 @@
 """Supersession, retraction and correction: the same for any order of arrival (FA-5, FA-6, OB-7)."""
 
+from dataclasses import replace
 from datetime import UTC, datetime, timedelta
 from itertools import pairwise
 
@@ -93,6 +94,7 @@ def test_no_cycle_is_ever_accepted(spans: list[FactSpan], supersessions: list[Su
 @given(SPANS, SUPERSESSIONS)
 def test_both_ways_agree(spans: list[FactSpan], supersessions: list[Supersession]) -> None:
     """FA-5: both facts name each other; one that is refused or waits names nobody."""
+    supersessions = [each for each in supersessions if not each.correction]
     result = resolve(spans, supersessions, [])
     accepted = set(supersessions) - set(result.refused)
     pairs = {(each.new_fact_id, each.old_fact_id) for each in accepted}
@@ -205,3 +207,39 @@ def test_a_long_chain_is_resolved() -> None:
     facts = [span(name) for name in names]
     result = resolve(facts, [*statements, replaces(names[0], names[-1], len(names))], [])
     assert [each.new_fact_id for each in result.refused] == [names[0]]
+
+
+def test_a_replacement_stands_in_the_place_of_what_it_corrects() -> None:
+    """FA-12: it closes what the wrong fact closed, at its own start, and ends where the wrong one was superseded. What
+    was said of the wrong one's end afterwards ends it too, and what was said before does not."""
+    facts = [span("fact-a", 0), span("fact-b", 2), span("fact-c", 3), span("fact-d", 8)]
+    statements = [
+        replaces("fact-b", "fact-a", 1),
+        replaces("fact-d", "fact-b", 2),
+        replaces("fact-c", "fact-b", 3, correction=True),
+    ]
+    ends = resolve(facts, statements, []).facts
+    assert ends["fact-a"] == ResolvedFact(day(3), SUPERSEDED, (), ("fact-c",))
+    assert ends["fact-b"] == ResolvedFact(None, CORRECTED, (), ("fact-c",))
+    assert ends["fact-c"] == ResolvedFact(day(8), SUPERSEDED, ("fact-a", "fact-b"), ("fact-d",))
+    assert ends["fact-d"].supersedes == ("fact-c",)
+    for said_at, end in ((2, (day(8), SUPERSEDED)), (4, (day(5), RETRACTED))):
+        ended_it = Retraction("fact-b", day(5), Stamp(said_at, "obs-r", 0))
+        found = resolve(facts, statements, [ended_it]).facts["fact-c"]
+        assert (found.valid_to, found.closure) == end
+
+
+def test_what_was_never_true_closes_nothing() -> None:
+    """FA-12: a supersession by a fact that was wrong, with nothing right in its place, is void."""
+    never = Retraction("fact-b", NEVER_TRUE, Stamp(9, "obs-r", 0))
+    facts = resolve([span("fact-a"), span("fact-b", 2)], [replaces("fact-b", "fact-a")], [never]).facts
+    assert facts["fact-a"] == ResolvedFact(None, OPEN, (), ())
+    assert facts["fact-b"] == ResolvedFact(None, CORRECTED, (), ())
+
+
+def test_a_correction_of_the_end_alone() -> None:
+    """FA-12: what was said of the end before it is void, what is said afterwards holds; the fact keeps its id."""
+    corrected = replace(span("fact-a", 0, 7), corrected=Stamp(5, "obs-c", 0))
+    before, after = (Retraction("fact-a", day(3), Stamp(at, "obs-r", 0)) for at in (4, 6))
+    assert resolve([corrected], [], [before]).facts["fact-a"].valid_to == day(7)
+    assert resolve([corrected], [], [after]).facts["fact-a"].valid_to == day(3)

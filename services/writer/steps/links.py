@@ -10,8 +10,9 @@ from services.writer.store import Key, Row, Store
 
 ClaimKey: TypeAlias = tuple[str, str, str, str, str]
 """Namespace, source key, relation, target kind, target reference."""
-EvidenceKey: TypeAlias = tuple[str, str, str, str, str]
-"""Namespace, source key, relation, target key, observation."""
+EvidenceKey: TypeAlias = tuple[str, str, str, str, str, bool]
+"""Namespace, source key, relation, target key, observation, and whether the observation claims it or says it plainly: a
+claim may leave a target, which does not take back what was said."""
 
 
 class Claim(NamedTuple):
@@ -25,17 +26,25 @@ class Claim(NamedTuple):
 
     def evidence(self, target: str) -> list[EvidenceKey]:
         """The evidence of the link to a target."""
-        return [(*self.key[:3], target, observation_id) for observation_id in self.observation_ids]
+        return [(*self.key[:3], target, observation_id, True) for observation_id in self.observation_ids]
 
 
 async def write_links(store: Store, projections: Sequence[Projection], entities: Mapping[Key, TouchedEntity]) -> None:
     """Writes the links of projections, and resolves their claims and those that wait for the touched entities."""
     claims = await _resolved_claims(store, projections, entities)
+    await _write(store, claims, _evidence(projections, claims))
+
+
+async def write_claims(store: Store, claims: Sequence[Claim]) -> None:
+    """Lets claims that are locked lead where they lead now."""
+    await _write(store, claims, _evidence((), claims))
+
+
+async def _write(store: Store, claims: Sequence[Claim], evidence: Mapping[EvidenceKey, float]) -> None:
     moved = [claim for claim in claims if claim.target != claim.former_target]
     await store.update_claims(sorted((*claim.key, claim.target) for claim in moved))
-    evidence = _evidence(projections, claims)
     gone = {key for claim in moved if claim.former_target for key in claim.evidence(claim.former_target)}
-    await store.delete_link_evidence(sorted(gone - evidence.keys()))
+    await store.delete_link_evidence(sorted(gone))
     await store.upsert_link_evidence((*key, weight) for key, weight in sorted(evidence.items()))
     weights: dict[tuple[str, ...], float] = {}
     for key, weight in evidence.items():
@@ -49,7 +58,7 @@ async def _resolved_claims(
 ) -> list[Claim]:
     """The claims that are new or may have another target now, locked, by rising key."""
     rows = await store.upsert_claims(_claim_rows(projections))
-    rows = [*rows, *await store.lock_claims(_pairs(entities))]
+    rows = [*rows, *await store.lock_claims(_targets(entities), [each.observation_id for each in projections])]
     found = {_claim_key(row): row for row in rows}
     targets = {_claim_key(row): row["target_key"] for row in await store.claim_targets(sorted(found))}
     return [
@@ -58,16 +67,14 @@ async def _resolved_claims(
     ]
 
 
-def _pairs(entities: Mapping[Key, TouchedEntity]) -> list[tuple[str, str, str, bool]]:
-    """Kinds and source ids of the entities, and whether an entity took or left them."""
-    pairs: dict[tuple[str, str, str], bool] = {}
-    for (namespace, _), entity in entities.items():
-        after = (namespace, entity.after.kind, entity.after.source_id)
-        before = (namespace, entity.before.kind, entity.before.source_id) if entity.before else None
-        for pair in {after, before or after}:
-            if pair[2]:
-                pairs[pair] = pairs.get(pair, False) or before != after
-    return [(*pair, changed) for pair, changed in sorted(pairs.items())]
+def _targets(entities: Mapping[Key, TouchedEntity]) -> list[tuple[str, str, str, str, bool]]:
+    """The kinds and source ids that the entities have or had, and whether an entity took or left them."""
+    targets: set[tuple[str, str, str, str, bool]] = set()
+    for (namespace, key), entity in entities.items():
+        after = (entity.after.kind, entity.after.source_id)
+        before = (entity.before.kind, entity.before.source_id) if entity.before else None
+        targets |= {(namespace, key, *pair, before != after) for pair in {after, before or after} if pair[1]}
+    return sorted(targets)
 
 
 def _claim_rows(projections: Iterable[Projection]) -> list[tuple[object, ...]]:
@@ -91,7 +98,7 @@ def _claim_rows(projections: Iterable[Projection]) -> list[tuple[object, ...]]:
 def _evidence(projections: Iterable[Projection], claims: Iterable[Claim]) -> dict[EvidenceKey, float]:
     """Weights of what links rest on: what was said of them, and the claims that have a target."""
     said = (
-        ((projection.namespace, link.source_key, link.relation, link.target_key, link.observation_id), link.weight)
+        ((projection.namespace, link.source_key, link.relation, link.target_key, link.observation_id, False), link.weight)
         for projection in projections
         for link in projection.links
     )
