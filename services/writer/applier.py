@@ -10,6 +10,8 @@ import hashlib
 import logging
 from collections.abc import Awaitable, Callable, Sequence
 
+from services.writer.namespace_packs import NamespacePacks
+from services.writer.namespace_store import NamespaceStore
 from services.writer.passage_store import PassageStore
 from services.writer.recording import Outcome, PreparedObservation
 from services.writer.steps.claiming import claim, first_of_each, outcomes
@@ -19,6 +21,8 @@ from services.writer.steps.facts import write_facts
 from services.writer.steps.links import write_links
 from services.writer.steps.passages import wanted_passages, write_passages
 from services.writer.steps.refusals import write_refusals
+from services.writer.steps.standing import settle_touched
+from services.writer.steps.timelines import Timelines
 from services.writer.store import Store
 from shared.database import Connection, Database, StatementFailed
 from shared.errors import Internal
@@ -38,12 +42,21 @@ class _MustBeAloneError(Exception):
         self.namespaces = namespaces
 
 
+class _SettingsChangedError(Exception):
+    """The batch was projected under settings that are in force no more."""
+
+    def __init__(self, namespaces: set[str]) -> None:
+        super().__init__()
+        self.namespaces = namespaces
+
+
 class Applier:
     """Stores observations in a database. `assertion_count` tells how many assertions a stored message has."""
 
     def __init__(self, database: Database, assertion_count: Callable[[bytes], int]) -> None:
         self._database = database
         self._assertion_count = assertion_count
+        self.packs = NamespacePacks(database)
 
     async def apply(
         self, items: Sequence[PreparedObservation], *, timeout_s: float | None = None, also: Also | None = None
@@ -75,7 +88,7 @@ class Applier:
     ) -> list[Outcome]:
         clock = asyncio.get_running_loop().time
         until = None if timeout_s is None else clock() + timeout_s
-        alone_in = {item.namespace for item in items if _speaks_of_others(item)}
+        alone_in: set[str] = set()
 
         async def work(connection: Connection) -> list[Outcome]:
             found = await self._write(connection, items, alone_in)
@@ -84,27 +97,44 @@ class Applier:
             return found
 
         while True:
+            left_s = None if until is None else max(0.0, until - clock())
+            items = await self._projected(items, left_s)
+            alone_in |= {item.namespace for item in items if _speaks_of_others(item)}
             try:
-                left_s = None if until is None else max(0.0, until - clock())
                 return await self._database.transaction(work, timeout_s=left_s)
             except _MustBeAloneError as error:
                 alone_in |= error.namespaces
+            except _SettingsChangedError as error:
+                self.packs.forget(error.namespaces)
+
+    async def _projected(
+        self, items: Sequence[PreparedObservation], timeout_s: float | None
+    ) -> Sequence[PreparedObservation]:
+        """The observations as the packs of their namespaces have them, which the transaction has to confirm."""
+        packs = await self.packs.acting_in({item.namespace for item in items}, timeout_s=timeout_s)
+        if all(item.packs == packs[item.namespace] for item in items):
+            return items
+        return await asyncio.to_thread(lambda: [item.under(packs[item.namespace]) for item in items])
 
     async def _write(
         self, connection: Connection, items: Sequence[PreparedObservation], alone_in: set[str]
     ) -> list[Outcome]:
         store = Store(connection)
         await _lock(store, items, alone_in)
+        namespaces = NamespaceStore(connection)
+        await _check_settings(namespaces, items)
         claimed = await claim(store, items)
         projections = [item.projection for key, item in sorted(first_of_each(items).items()) if key in claimed]
         if projections:
             entities = await write_entities(store, projections)
-            facts, refusals = await write_facts(store, projections)
+            facts, refusals = await write_facts(store, projections, _timelines(namespaces, items))
             documents = await write_documents(store, projections)
             wanted = wanted_passages(projections, entities, facts, documents)
             await write_passages(PassageStore(connection), wanted)
             await write_links(store, projections, entities)
             await write_refusals(store, refusals, self._assertion_count)
+            asserted = {(each.namespace, fact.fact_id) for each in projections for fact in each.facts}
+            await settle_touched(connection, entities.keys(), asserted)
         return await outcomes(store, items, claimed)
 
 
@@ -127,9 +157,24 @@ async def _lock(store: Store, items: Sequence[PreparedObservation], alone_in: se
         raise _MustBeAloneError(connected)
 
 
+async def _check_settings(store: NamespaceStore, items: Sequence[PreparedObservation]) -> None:
+    """Under the lock, which changes of settings take alone: what acts now acts till the commit."""
+    projected_under = {item.namespace: item.packs.version for item in items}
+    versions = await store.settings_versions(sorted(projected_under))
+    if changed := {name for name, version in versions.items() if version != projected_under[name]}:
+        raise _SettingsChangedError(changed)
+
+
+def _timelines(store: NamespaceStore, items: Sequence[PreparedObservation]) -> Timelines:
+    return Timelines(store, {item.namespace: item.packs.timelines for item in items})
+
+
 def _speaks_of_others(item: PreparedObservation) -> bool:
+    """Whether it writes statements, or facts that end others of their timelines."""
     projection = item.projection
-    return bool(projection.claims or projection.supersessions or projection.retractions)
+    if projection.claims or projection.supersessions or projection.retractions:
+        return True
+    return any(fact.predicate in item.packs.timelines for fact in projection.facts)
 
 
 def namespace_lock_key(namespace: str) -> int:

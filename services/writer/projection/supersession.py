@@ -2,10 +2,11 @@
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 
 from services.writer.projection.rows import Retraction, Stamp, Supersession
+from services.writer.projection.timeline import Member, Place, timeline_ends
 from shared.timestamps import EARLIEST
 
 # Numbers of FactClosure.
@@ -14,6 +15,7 @@ ASSERTED = 1
 SUPERSEDED = 2
 RETRACTED = 3
 CORRECTED = 4
+TIMELINE = 5
 
 # The end of a fact that was wrong from the start and has no replacement: it is true at no moment.
 NEVER_TRUE = EARLIEST
@@ -27,6 +29,10 @@ class FactSpan:
     valid_from: datetime | None
     observed_at: datetime
     asserted_valid_to: datetime | None
+    # Its place on a timeline; None where its predicate has none, or its evidence is lost.
+    place: Place | None = None
+    # The latest correction that left the identity as it is: retractions that were said before are void.
+    corrected: Stamp | None = None
 
     @property
     def start(self) -> datetime:
@@ -55,17 +61,25 @@ class Resolution:
 def resolve(
     facts: Iterable[FactSpan], supersessions: Iterable[Supersession], retractions: Iterable[Retraction]
 ) -> Resolution:
-    """Resolves facts that statements connect: give whole components, with every statement about them.
+    """Resolves facts that statements or timelines connect: give whole components, with every statement about them, and
+    whole timelines.
 
     Statements are considered by rising stamp, and one that would close a cycle is refused, whether its facts have
     arrived or not. One takes effect where both facts are given. A fact ends at the earliest of what was asserted,
     retracted and superseded; of equal ends the one named first here gives the closure. A correction gives no end: it
-    makes its old fact CORRECTED, as does a retraction at `NEVER_TRUE`.
+    makes its old fact CORRECTED, as does a retraction at `NEVER_TRUE`. What replaces a corrected fact stands in its
+    place: it closes what that closed, and is closed by what closed that; without a replacement nothing does. A fact
+    with a place on a timeline also ends where the next fact of it begins, if it did not end before; facts that are true
+    at no moment have no part in that.
     """
     spans = {span.fact_id: span for span in facts}
     accepted, refused = _without_cycles(supersessions)
     effective = [each for each in accepted if each.old_fact_id in spans and each.new_fact_id in spans]
-    ends = _Ends(spans, effective, list(retractions))
+    valid = [each for each in retractions if not _is_void(each, spans)]
+    replacements = _Replacements(effective, valid)
+    effective = replacements.statements(effective)
+    ends = _Ends(spans, effective, [held for each in valid for held in replacements.retractions(each)])
+    ends.follow_timelines()
     newer, older = _neighbours(effective)
     resolved = {
         fact_id: ResolvedFact(*ends.of(fact_id), tuple(sorted(older[fact_id])), tuple(sorted(newer[fact_id])))
@@ -87,6 +101,63 @@ def _without_cycles(supersessions: Iterable[Supersession]) -> tuple[list[Superse
 def _order(statement: Supersession) -> tuple[Stamp, str, str, bool, str]:
     old, new = statement.old_fact_id, statement.new_fact_id
     return statement.stamp, old, new, statement.correction, statement.reason
+
+
+def _is_void(retraction: Retraction, spans: Mapping[str, FactSpan]) -> bool:
+    span = spans.get(retraction.fact_id)
+    return span is not None and span.corrected is not None and retraction.stamp < span.corrected
+
+
+class _Replacements:
+    """Which facts stand in the place of corrected ones."""
+
+    def __init__(self, effective: Iterable[Supersession], retractions: Iterable[Retraction]) -> None:
+        self._corrections: defaultdict[str, list[Supersession]] = defaultdict(list)
+        for each in effective:
+            if each.correction:
+                self._corrections[each.old_fact_id].append(each)
+        self._never_true = {each.fact_id for each in retractions if each.valid_to == NEVER_TRUE}
+
+    def statements(self, effective: Iterable[Supersession]) -> list[Supersession]:
+        """The statements, those about corrected facts as statements about what replaces them."""
+        kept: list[Supersession] = []
+        moved: list[Supersession] = []
+        for each in effective:
+            if each.correction or not (self._is_wrong(each.old_fact_id) or self._is_wrong(each.new_fact_id)):
+                kept.append(each)
+                continue
+            olds, news = self._holders(each.old_fact_id), self._holders(each.new_fact_id)
+            moved += [replace(each, old_fact_id=old, new_fact_id=new) for old in olds for new in news]
+        if not moved:
+            return kept
+        graph = _Acyclic()
+        for each in kept:
+            graph.add(each.new_fact_id, each.old_fact_id)
+        # A replacement may itself supersede what its place would have it closed by: what was said goes before.
+        return kept + [each for each in sorted(moved, key=_order) if graph.add(each.new_fact_id, each.old_fact_id)]
+
+    def retractions(self, retraction: Retraction) -> list[Retraction]:
+        """The retraction and, as far as it was said after the correction, the same of what replaces its fact."""
+        if retraction.valid_to == NEVER_TRUE:
+            return [retraction]
+        holders = self._holders(retraction.fact_id, retraction.stamp)
+        return [retraction, *(replace(retraction, fact_id=each) for each in holders if each != retraction.fact_id)]
+
+    def _is_wrong(self, fact_id: str) -> bool:
+        return fact_id in self._never_true or fact_id in self._corrections
+
+    def _holders(self, fact_id: str, stamp: Stamp | None = None) -> list[str]:
+        found: dict[str, None] = {}
+        waiting, seen = [fact_id], {fact_id}
+        while waiting:
+            held = waiting.pop()
+            if not self._is_wrong(held):
+                found[held] = None
+            for each in self._corrections.get(held, ()):
+                if each.new_fact_id not in seen and (stamp is None or each.stamp < stamp):
+                    seen.add(each.new_fact_id)
+                    waiting.append(each.new_fact_id)
+        return sorted(found)
 
 
 class _Acyclic:
@@ -140,6 +211,16 @@ class _Ends:
             self._given[each.old_fact_id].append((spans[each.new_fact_id].start, SUPERSEDED))
         for retraction in retractions:
             self._given[retraction.fact_id].append((retraction.valid_to, RETRACTED))
+
+    def follow_timelines(self) -> None:
+        """Adds the ends that the next facts of timelines give."""
+        members = [
+            Member(span.fact_id, span.place, span.start, self.of(span.fact_id)[0])
+            for span in self._spans.values()
+            if span.place is not None and span.fact_id not in self._corrected
+        ]
+        for fact_id, end in timeline_ends(members).items():
+            self._given[fact_id].append((end, TIMELINE))
 
     def of(self, fact_id: str) -> tuple[datetime | None, int]:
         """The end of a fact and what closed it; the numbers of closures decide between equal ends."""

@@ -1,15 +1,17 @@
 """Facts, their evidence, and what statements about their ends come to (FA-1 to FA-6)."""
 
+import json
 from collections import defaultdict
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from typing import Any, NamedTuple
 
-from services.writer.projection.merge import FactState, merge_fact
+from services.writer.projection.merge import CORRECTED_IN_PLACE, FactState, merge_fact
 from services.writer.projection.rows import FactWrite, Projection, Retraction, Stamp, Supersession
 from services.writer.projection.supersession import FactSpan, Resolution, ResolvedFact, resolve
 from services.writer.steps.entities import differ, require
+from services.writer.steps.timelines import Timelines
 from services.writer.store import Key, Row, Store
 from shared.timestamps import from_microseconds, to_microseconds
 
@@ -28,7 +30,18 @@ class StoredFact(FactState):
     @property
     def span(self) -> FactSpan:
         """What the resolution of its end needs of it."""
-        return FactSpan(self.fact_id, self.valid_from, self.observed_at, self.asserted_valid_to)
+        return FactSpan(
+            self.fact_id,
+            self.valid_from,
+            self.observed_at,
+            self.asserted_valid_to,
+            corrected=self._corrected_in_place(),
+        )
+
+    def _corrected_in_place(self) -> Stamp | None:
+        # Most facts have no such stamp, and need no reading of them.
+        found = json.loads(self.stamps).get(CORRECTED_IN_PLACE) if CORRECTED_IN_PLACE in self.stamps else None
+        return Stamp(*found) if found else None
 
 
 class Refusal(NamedTuple):
@@ -46,27 +59,50 @@ class WrittenFacts(NamedTuple):
     refusals: list[Refusal]
 
 
-async def write_facts(store: Store, projections: Sequence[Projection]) -> WrittenFacts:
-    """Writes the facts of projections with their evidence and the statements about their ends, and lets these take
-    effect. Facts that are returned stay locked."""
+async def write_facts(store: Store, projections: Sequence[Projection], timelines: Timelines) -> WrittenFacts:
+    """Writes the facts of projections with their evidence and the statements about their ends, and lets these and the
+    timelines take effect. Facts that are returned stay locked."""
     before, after = await _merged(store, projections)
     await store.insert_fact_evidence(_evidence(projections))
     await store.insert_supersessions(_supersessions(projections))
     await store.insert_retractions(_retractions(projections))
-    stored, statements = await _connected(store, after, projections)
-    before |= stored
-    resolutions = await _resolved(store, stored | after, statements)
-    final = {key: _with_end(fact, resolutions[key[0]].facts[key[1]]) for key, fact in (stored | after).items()}
-    await store.update_facts({key: fact for key, fact in final.items() if _changed(before[key], fact)})
+    stored, statements = await _connected(store, after, _spoken_of(projections))
+    written = await _settled(store, before | stored, stored | after, statements, timelines)
+    inserted = {key: written.facts.get(key, fact) for key, fact in after.items() if before[key] is fact}
+    return WrittenFacts(inserted | written.facts, written.refusals)
+
+
+async def settle_facts(store: Store, keys: Iterable[Key], timelines: Timelines) -> WrittenFacts:
+    """Derives anew where facts end that are stored, and those that statements or timelines connect with them. Call under
+    the exclusive lock of their namespaces; what is returned has changed."""
+    stored, statements = await _connected(store, {}, set(keys))
+    return await _settled(store, stored, stored, statements, timelines)
+
+
+async def _settled(
+    store: Store,
+    before: Mapping[Key, StoredFact],
+    after: Mapping[Key, StoredFact],
+    statements: Sequence[Row],
+    timelines: Timelines,
+) -> WrittenFacts:
+    """Writes where facts end, given whole components of statements; those on their timelines come along."""
+    known, companions = dict(after), await timelines.companions(after)
+    if companions - known.keys():
+        others, statements = await _connected(store, after, companions)
+        known |= others
+        before = {**before, **others}
+    resolutions = await _resolved(store, known, statements, timelines)
+    # What only statements connect with the companions is on other timelines, which are not all here.
+    final = {key: _with_end(known[key], resolutions[key[0]].facts[key[1]]) for key in after.keys() | companions}
+    changed = {key: fact for key, fact in final.items() if _changed(before[key], fact)}
+    await store.update_facts(changed)
     refusals = _changed_refusals(statements, resolutions)
     await store.update_refusals(
         (namespace, each.old_fact_id, each.new_fact_id, each.stamp.observation_id, refused)
         for namespace, each, refused in refusals
     )
-    inserted = {key for key, fact in after.items() if before[key] is fact}
-    return WrittenFacts(
-        {key: fact for key, fact in final.items() if key in inserted or _changed(before[key], fact)}, refusals
-    )
+    return WrittenFacts(changed, refusals)
 
 
 async def _merged(
@@ -98,15 +134,21 @@ def _stored(state: FactState) -> StoredFact:
     return StoredFact(**{field.name: getattr(state, field.name) for field in fields(FactState)})
 
 
-async def _connected(
-    store: Store, asserted: Mapping[Key, StoredFact], projections: Sequence[Projection]
-) -> tuple[dict[Key, StoredFact], list[Row]]:
-    """The other facts that statements connect with what was said, locked, and all statements of supersession there."""
-    seeds = set(asserted)
+def _spoken_of(projections: Iterable[Projection]) -> set[Key]:
+    """Facts whose ends the projections speak of."""
+    facts: set[Key] = set()
     for projection in projections:
         for each in projection.supersessions:
-            seeds |= {(projection.namespace, each.old_fact_id), (projection.namespace, each.new_fact_id)}
-        seeds |= {(projection.namespace, each.fact_id) for each in projection.retractions}
+            facts |= {(projection.namespace, each.old_fact_id), (projection.namespace, each.new_fact_id)}
+        facts |= {(projection.namespace, each.fact_id) for each in projection.retractions}
+    return facts
+
+
+async def _connected(
+    store: Store, asserted: Mapping[Key, StoredFact], others: Set[Key]
+) -> tuple[dict[Key, StoredFact], list[Row]]:
+    """The other facts, and those that statements connect with any, locked, and all statements of supersession there."""
+    seeds = asserted.keys() | others
     statements = await store.supersessions_around(sorted(seeds))
     for row in statements:
         seeds |= {(row["namespace"], row["old_fact_id"]), (row["namespace"], row["new_fact_id"])}
@@ -114,13 +156,15 @@ async def _connected(
     return {key: StoredFact.from_row(row) for key, row in rows.items()}, statements
 
 
-async def _resolved(store: Store, facts: Mapping[Key, StoredFact], statements: Iterable[Row]) -> dict[str, Resolution]:
+async def _resolved(
+    store: Store, facts: Mapping[Key, StoredFact], statements: Iterable[Row], timelines: Timelines
+) -> dict[str, Resolution]:
     """The resolution of each namespace."""
     spans: defaultdict[str, list[FactSpan]] = defaultdict(list)
     supersessions: defaultdict[str, list[Supersession]] = defaultdict(list)
     retractions: defaultdict[str, list[Retraction]] = defaultdict(list)
     for (namespace, _), fact in facts.items():
-        spans[namespace].append(fact.span)
+        spans[namespace].append(timelines.span(namespace, fact))
     for row in statements:
         supersessions[row["namespace"]].append(_supersession(row))
     for row in await store.retractions_of(sorted(facts)):
