@@ -73,8 +73,8 @@ async def write_facts(store: Store, projections: Sequence[Projection], timelines
 
 
 async def settle_facts(store: Store, keys: Iterable[Key], timelines: Timelines) -> WrittenFacts:
-    """Derives anew where facts end that are stored, and those that statements or timelines connect with them. Call under
-    the exclusive lock of their namespaces; what is returned has changed."""
+    """Derives anew where stored facts end, and those that statements or timelines connect with them. Call under the
+    exclusive lock of their namespaces; what is returned has changed."""
     stored, statements = await _connected(store, {}, set(keys))
     return await _settled(store, stored, stored, statements, timelines)
 
