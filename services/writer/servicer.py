@@ -9,12 +9,18 @@ from palimpsest.v1.writer_service_pb2_grpc import WriterServiceServicer, add_Wri
 from services.writer import messages
 from services.writer.applier import Applier
 from services.writer.commands.batch_record_observations import batch_record_observations
+from services.writer.commands.decide_duplicate import Decision, decide_duplicate
 from services.writer.commands.get_embedding_status import get_embedding_status
 from services.writer.commands.record_observation import record_observation
+from services.writer.commands.run_curation import run_curation
 from services.writer.commands.stream_observations import Arrival, stream_observations
 from services.writer.commands.wait_for_embedding import wait_for_embedding
+from services.writer.curation_messages import to_proposal
+from services.writer.documents.servicer import DocumentRpcs
 from services.writer.embedding_batch import Embedder
+from services.writer.namespaces.servicer import NamespaceRpcs
 from services.writer.recording import Item
+from services.writer.refusal_count import RefusalCount
 from services.writer.settings import WriterSettings
 from shared.authentication.caller import ADMIN, WRITE, current_caller
 from shared.database import Database
@@ -23,7 +29,7 @@ from shared.interceptors.deadline import deadline_s_left
 from shared.validation import require_valid
 
 
-class WriterServicer(WriterServiceServicer):
+class WriterServicer(DocumentRpcs, NamespaceRpcs, WriterServiceServicer):
     """The writer's RPCs."""
 
     def __init__(self, database: Database, applier: Applier, embedder: Embedder, settings: WriterSettings) -> None:
@@ -31,20 +37,26 @@ class WriterServicer(WriterServiceServicer):
         self._applier = applier
         self._embedder = embedder
         self._settings = settings
+        self._refusals = RefusalCount(database)
 
     async def RecordObservation(
         self, request: pb.RecordObservationRequest, context: grpc.aio.ServicerContext
     ) -> pb.RecordObservationResponse:
         """Stores and projects one observation."""
         path = "observation"
-        recorded, token = await record_observation(
-            self._database,
-            self._applier,
-            await messages.prepared(request.namespace, request.observation, path, _writer(request.namespace)),
-            wait_for_embedding=request.wait_for_embedding,
-            timeout_s=deadline_s_left(),
-            longest_wait_s=self._settings.longest_wait_s,
-        )
+        try:
+            recorded, token = await record_observation(
+                self._database,
+                self._applier,
+                await messages.checked(request.namespace, request.observation, path, _writer(request.namespace)),
+                wait_for_embedding=request.wait_for_embedding,
+                timeout_s=deadline_s_left(),
+                longest_wait_s=self._settings.longest_wait_s,
+            )
+        except PalimpsestError as error:
+            await self._refusals.add(request.namespace, [error])
+            raise
+        await self._refusals.add(request.namespace, [recorded])
         return pb.RecordObservationResponse(result=messages.to_recorded(recorded, path), consistency_token=token)
 
     async def BatchRecordObservations(
@@ -60,6 +72,7 @@ class WriterServicer(WriterServiceServicer):
             timeout_s=deadline_s_left(),
             longest_wait_s=self._settings.longest_wait_s,
         )
+        await self._refusals.add(request.namespace, outcomes)
         results = (messages.to_result(outcome, _batch_path(index)) for index, outcome in enumerate(outcomes))
         return pb.BatchRecordObservationsResponse(results=results, consistency_token=token)
 
@@ -76,34 +89,38 @@ class WriterServicer(WriterServiceServicer):
             timeout_s=deadline_s_left,
         )
         async for answer in answers:
+            await self._refusals.add(answer.namespace, [answer.outcome])
             yield pb.StreamObservationsResponse(
                 sequence=answer.sequence,
                 result=messages.to_result(answer.outcome, "observation"),
                 consistency_token=answer.token,
             )
 
-    async def WaitForEmbedding(
-        self, request: pb.WaitForEmbeddingRequest, context: grpc.aio.ServicerContext
-    ) -> pb.WaitForEmbeddingResponse:
-        """Waits for the vectors of what was written before."""
-        _writer(request.namespace)
-        left_s = deadline_s_left()
-        poisoned = await wait_for_embedding(
+    async def DecideDuplicate(
+        self, request: pb.DecideDuplicateRequest, context: grpc.aio.ServicerContext
+    ) -> pb.DecideDuplicateResponse:
+        """Confirms, refuses or undoes a duplicate."""
+        current_caller().require(ADMIN, request.namespace)
+        decided, token = await decide_duplicate(
             self._database,
             namespace=request.namespace,
-            entity_keys=request.entity_keys,
-            timeout_s=self._settings.longest_wait_s if left_s is None else left_s,
+            proposal_id=request.proposal_id,
+            decision=Decision(request.decision),
+            by=current_caller().subject,
+            reason=request.reason,
+            timeout_s=deadline_s_left(),
         )
-        return pb.WaitForEmbeddingResponse(poisoned=poisoned)
+        return pb.DecideDuplicateResponse(proposal=to_proposal(decided), consistency_token=token)
 
-    async def GetEmbeddingStatus(
-        self, request: pb.GetEmbeddingStatusRequest, context: grpc.aio.ServicerContext
-    ) -> pb.GetEmbeddingStatusResponse:
-        """Says which spaces there are and what waits."""
-        if ADMIN not in current_caller().permissions:
-            raise PermissionDenied(ADMIN)
-        status = await get_embedding_status(self._database, self._embedder, timeout_s=deadline_s_left())
-        return messages.to_embedding_status(status)
+    async def RunCuration(
+        self, request: pb.RunCurationRequest, context: grpc.aio.ServicerContext
+    ) -> pb.RunCurationResponse:
+        """Runs a part of a pass of curation."""
+        current_caller().require(ADMIN, request.namespace)
+        curated = await run_curation(
+            self._database, namespace=request.namespace, max_items=request.max_items, timeout_s=deadline_s_left()
+        )
+        return pb.RunCurationResponse(done=curated.done, **curated.counts)
 
 
 def register_servicer(servicer: WriterServicer, server: grpc.aio.Server) -> None:
@@ -124,13 +141,13 @@ def _batch_path(index: int) -> str:
 
 async def _arrivals(requests: AsyncIterator[pb.StreamObservationsRequest]) -> AsyncIterator[Arrival]:
     async for request in requests:
-        yield Arrival(request.sequence, request.ByteSize(), await _item(request))
+        yield Arrival(request.sequence, request.ByteSize(), await _item(request), request.namespace)
 
 
 async def _item(request: pb.StreamObservationsRequest) -> Item:
     try:
-        require_valid(request)
         subject = _writer(request.namespace)
+        require_valid(request)
         return await messages.prepared(request.namespace, request.observation, "observation", subject)
     except PalimpsestError as error:
         return error

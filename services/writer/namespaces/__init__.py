@@ -1,0 +1,1 @@
+"""How namespaces behave: the registry of packs, and settings."""
