@@ -1,8 +1,9 @@
 """Between the contract's messages and the writer's values."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import partial
+from typing import Any
 
 from palimpsest import ids
 from palimpsest.canonical import nfc
@@ -17,6 +18,7 @@ from services.writer.embedding_status import EmbeddingStatus
 from services.writer.passage_store import Space
 from services.writer.projection.packs import FREE, Packs
 from services.writer.projection.project import project
+from services.writer.projection.rows import Projection
 from services.writer.recording import FailureEntry, Item, Outcome, PreparedObservation, Recorded
 from shared.errors import InvalidField, PalimpsestError, Violation, invalid
 from shared.interceptors.status import to_item_error
@@ -51,6 +53,14 @@ def _item(namespace: str, observation: Observation, path: str, subject: str) -> 
         return invalid(found) if found else prepare(namespace, observation, path, subject)
     except PalimpsestError as error:
         return error
+
+
+async def checked(namespace: str, observation: Observation, path: str, subject: str) -> PreparedObservation:
+    """An observation, checked and prepared in a thread. Raises InvalidField, InvalidText."""
+    item = await asyncio.to_thread(_item, namespace, observation, path, subject)
+    if isinstance(item, PalimpsestError):
+        raise item
+    return item
 
 
 async def prepared(namespace: str, observation: Observation, path: str, subject: str) -> PreparedObservation:
@@ -103,6 +113,14 @@ def _prepare(namespace: str, observation: Observation, path: str, subject: str, 
         packs=packs,
         projected_under=partial(_prepare, namespace, observation, path, subject),
     )
+
+
+def reprojected(row: Mapping[str, Any]) -> Projection:
+    """The projection of a stored observation, from its whole row."""
+    observation = Observation.FromString(row["message"])
+    observation.content, observation.data = row["content"], row["data"] or ""
+    labelled = _labelled(observation, "observation", row["private_to"])
+    return project(row["namespace"], labelled, row["observation_id"])
 
 
 def assertion_count(message: bytes) -> int:

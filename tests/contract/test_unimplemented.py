@@ -22,9 +22,7 @@ UNIMPLEMENTED: dict[str, set[str]] = {
     "writer": {
         "AppendAudit",
         "ArchiveItem",
-        "BeginVaultRun",
         "CaptureMessages",
-        "CompleteVaultRun",
         "ConfirmItem",
         "CorrectFact",
         "DeleteItem",
@@ -37,8 +35,6 @@ UNIMPLEMENTED: dict[str, set[str]] = {
         "RedactObservation",
         "RegisterSource",
         "RestoreItem",
-        "RetainArticle",
-        "RetainDocument",
         "RetractFact",
         "RetryExtraction",
         "RollbackEmbedding",

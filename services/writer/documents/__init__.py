@@ -1,0 +1,1 @@
+"""RPCs about texts, vaults and snapshots of the writer."""
