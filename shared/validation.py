@@ -20,6 +20,8 @@ from shared.field_rules import TEXT_FAULTS, Rule, length_words, rule_of, text_ru
 CHECKED_PER_ITEM = {
     "palimpsest.v1.BatchRecordObservationsRequest": "observations",
     "palimpsest.v1.EmbedRequest": "texts",
+    # One item, and counted where it is refused, as those of a batch are.
+    "palimpsest.v1.RecordObservationRequest": "observation",
 }
 
 _CHECKED_PER_ITEM = frozenset(f"{message}.{field}" for message, field in CHECKED_PER_ITEM.items())
@@ -119,10 +121,10 @@ def _field_check(field: FieldDescriptor, limits: FieldLimits) -> _Check | None:
     element = _element_check(field, limits)
     if _is_choice(field) and limits.required:
         return _both(_filled, element)
+    if field.full_name in _CHECKED_PER_ITEM:
+        return _count_check(limits) if field.is_repeated else None
     if not field.is_repeated:
         return element
-    if field.full_name in _CHECKED_PER_ITEM:
-        return _count_check(limits)
     items = _each(element) if element else None
     return _both(_count_check(limits), items, _unique_check(field) if limits.unique else None)
 

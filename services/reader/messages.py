@@ -12,7 +12,7 @@ from palimpsest.v1 import document_pb2, entity_pb2, fact_pb2, item_error_pb2, li
 from palimpsest.v1.error_reason_pb2 import ErrorReason
 
 from services.reader.intervals import with_interval
-from services.reader.rows import Row
+from services.reader.rows import Row, Status
 from shared.timestamps import from_datetime
 
 M = TypeVar("M", bound=Message)
@@ -59,7 +59,7 @@ def to_entity(row: Row) -> entity_pb2.Entity:
         last_seen_at=from_datetime(row["last_seen_at"]),
         origin=row["origin"],
         attributes=row["attributes"],
-        status=row["status"],
+        status=_status(row),
         expires_at=optional_time(row["expires_at"]),
         scopes=row["scopes"],
         provenance=parsed(reference_pb2.Provenance, row["provenance"]) if row["provenance"] else None,
@@ -68,6 +68,8 @@ def to_entity(row: Row) -> entity_pb2.Entity:
         observation_count=row["observation_count"],
         recorded_at=from_datetime(row["recorded_at"]),
         pii_categories=row["pii_categories"],
+        trust=row["trust"],
+        merged_into=row["merged_into"],
     )
 
 
@@ -94,11 +96,16 @@ def to_fact(row: Row) -> fact_pb2.Fact:
         scopes=row["scopes"],
         origin=row["origin"],
         attributes=row["attributes"],
-        status=row["status"],
+        status=_status(row),
         evidence_lost=row["evidence_lost"],
         expires_at=optional_time(row["expires_at"]),
         sentence=with_interval(row["sentence"], row["valid_from"], row["valid_to"]),
     )
+
+
+def _status(row: Row) -> Any:
+    """What was asserted of it, unless its source has changed since."""
+    return Status.STALE if row["is_stale"] and row["status"] == Status.ACTIVE else row["status"]
 
 
 def to_chunk(row: Row, *, embedded: bool) -> document_pb2.Chunk:

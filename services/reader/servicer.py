@@ -18,16 +18,19 @@ from services.reader.answer_messages import (
     to_statistics_response,
 )
 from services.reader.context import ReadContext
+from services.reader.curation_messages import to_health, to_proposal
 from services.reader.messages import to_chunk, to_entity, to_fact, to_link_claim, to_observation
 from services.reader.queries.compile_context import MOST_CANDIDATES, compile_context
 from services.reader.queries.digest import digest
 from services.reader.queries.get_entity import get_entity
 from services.reader.queries.get_fact import get_fact
+from services.reader.queries.get_memory_health import get_memory_health
 from services.reader.queries.get_namespace import get_namespace
 from services.reader.queries.get_namespace_statistics import get_namespace_statistics
 from services.reader.queries.get_observation import get_observation
 from services.reader.queries.get_source import get_source
 from services.reader.queries.list_chunks import list_chunks
+from services.reader.queries.list_duplicate_proposals import list_duplicate_proposals
 from services.reader.queries.list_entities import list_entities
 from services.reader.queries.list_facts import list_facts
 from services.reader.queries.list_link_claims import list_link_claims
@@ -213,6 +216,23 @@ class ReaderServicer(pb_grpc.ReaderServiceServicer):
     ) -> pb.GetNamespaceStatisticsResponse:
         """Counts what is in a namespace."""
         return to_statistics_response(await get_namespace_statistics(await self._reading(request)))
+
+    async def ListDuplicateProposals(
+        self, request: pb.ListDuplicateProposalsRequest, context: grpc.aio.ServicerContext
+    ) -> pb.ListDuplicateProposalsResponse:
+        """Lists proposed duplicates."""
+        page = await list_duplicate_proposals(
+            await self._reading(request), to_page_request(request), state=request.state
+        )
+        return pb.ListDuplicateProposalsResponse(
+            proposals=map(to_proposal, page.items), next_page_token=page.next_token
+        )
+
+    async def GetMemoryHealth(
+        self, request: pb.GetMemoryHealthRequest, context: grpc.aio.ServicerContext
+    ) -> pb.GetMemoryHealthResponse:
+        """Reports on a namespace's health."""
+        return pb.GetMemoryHealthResponse(health=to_health(await get_memory_health(await self._reading(request))))
 
     async def Digest(self, request: pb.DigestRequest, context: grpc.aio.ServicerContext) -> pb.DigestResponse:
         """Hashes a namespace's state."""

@@ -153,9 +153,9 @@ class Snapshot:
         self,
         *,
         limit: int,
-        subject_key: str | None,
+        subject_keys: Sequence[str] | None,
         predicate: str,
-        object_identity: tuple[str, str] | None,
+        object_identity: tuple[str, Sequence[str]] | None,
         as_of: datetime | None,
         include_history: bool,
         after: tuple[str, str, datetime | None, str] | None,
@@ -164,7 +164,7 @@ class Snapshot:
         return await self._fetch(
             _SQL.list_fact_ids,
             limit,
-            subject_key,
+            subject_keys,
             predicate,
             *(object_identity or (None, None)),
             as_of,
@@ -227,7 +227,7 @@ class Snapshot:
 
     async def list_neighbors(
         self,
-        key: str,
+        keys: Sequence[str],
         *,
         as_of: datetime | None,
         limit: int,
@@ -236,9 +236,9 @@ class Snapshot:
         incoming: bool,
         after: tuple[float, str, str, bool, str] | None,
     ) -> list[Row]:
-        """Edges to visible neighbours, heaviest first."""
+        """Edges from an entity, by all its keys, to visible neighbours, heaviest first."""
         position = after or (None, None, None, None, None)
-        return await self._fetch(_SQL.list_neighbors, key, as_of, limit, list(relations), outgoing, incoming, *position)
+        return await self._fetch(_SQL.list_neighbors, list(keys), as_of, limit, list(relations), outgoing, incoming, *position)
 
     async def list_link_claims(self, *, limit: int, after: tuple[datetime, str, str, str, str] | None) -> list[Row]:
         """Visible links that wait for their target, oldest first."""
@@ -259,6 +259,10 @@ class Snapshot:
         row = await self._connection.fetchrow(statement, self._view.namespace, list(left_out))
         assert row is not None
         return row["rows"], row["digest"]
+
+    async def run(self, statement: str, *arguments: Any) -> list[Row]:
+        """The rows of a statement of another file that begins with the same three arguments."""
+        return await self._fetch(statement, *arguments)
 
     async def _fetch(self, statement: str, *arguments: Any) -> list[Row]:
         return cast(list[Row], await self._connection.fetch(statement, *self._seen, *arguments))

@@ -175,7 +175,10 @@ SELECT
     p.kind,
     p.owner_key,
     p.ordinal,
-    p.status,
+    CASE WHEN p.status = 1 AND EXISTS (
+        SELECT FROM stale_marks AS mark
+        WHERE mark.namespace = $1 AND mark.item_key = p.owner_key
+            AND mark.item_kind = CASE p.kind WHEN 2 THEN 2 ELSE 3 END) THEN 3 ELSE p.status END AS status,
     p.importance,
     -- Bytes beyond one a character: Latin has next to none, every other script at least one a letter.
     octet_length(p.text) - length(p.text) < $22::float8 * length(p.text) AS is_latin,
@@ -201,8 +204,11 @@ SELECT EXISTS (
 -- Passages $2, in no order. Only for ids that a search of the same snapshot gave.
 SELECT passage_id, kind, owner_key, ordinal, owner_kind, title, heading, text, source_path, token_count, meta,
     embedding_hash, observation_id, source_system, source_stream, occurred_at, valid_from, valid_to, importance,
-    status, scopes
-FROM passages
+    CASE WHEN p.status = 1 AND EXISTS (
+        SELECT FROM stale_marks AS mark
+        WHERE mark.namespace = $1 AND mark.item_key = p.owner_key
+            AND mark.item_kind = CASE p.kind WHEN 2 THEN 2 ELSE 3 END) THEN 3 ELSE p.status END AS status, scopes
+FROM passages AS p
 WHERE namespace = $1 AND passage_id = ANY ($2);
 
 -- name: provenance
@@ -231,8 +237,19 @@ ORDER BY item.place, o.occurred_at, o.observation_id;
 
 -- name: get_entities
 -- The entities with the keys $4 that the caller may see, in no order, each with the observations that wrote it, newest first.
-SELECT e.*, coalesce(evidence.ids, '{}') AS observation_ids, evidence.number AS observation_count
+SELECT e.*, coalesce(evidence.ids, '{}') AS observation_ids, evidence.number AS observation_count,
+    weighed.trust,
+    stale.item_key IS NOT NULL AS is_stale,
+    coalesce((
+        SELECT canonical.natural_key
+        FROM entity_merges AS merge JOIN entities AS canonical
+            ON canonical.namespace = $1 AND canonical.natural_key = merge.canonical_key
+        WHERE merge.namespace = $1 AND merge.merged_key = e.natural_key
+            AND visible(canonical.restricting, $2, $3) AND NOT canonical.withdrawn), '') AS merged_into
 FROM entities AS e
+    LEFT JOIN entity_trust AS weighed ON weighed.namespace = $1 AND weighed.natural_key = e.natural_key
+    LEFT JOIN stale_marks AS stale
+        ON stale.namespace = $1 AND stale.item_kind = 3 AND stale.item_key = e.natural_key
 CROSS JOIN LATERAL (
     SELECT (array_agg(ee.observation_id ORDER BY ee.occurred_at DESC, ee.observation_id DESC))[:100] AS ids,
         count(*) AS number
@@ -252,13 +269,20 @@ WHERE namespace = $1
     AND starts_with(natural_key, $7)
     AND ($8 OR NOT placeholder)
     AND ($9 OR (status IN (1, 2, 3) AND (expires_at IS NULL OR expires_at > now())))
+    AND ($9 OR NOT EXISTS (
+        SELECT
+        FROM entity_merges AS merge JOIN entities AS canonical
+            ON canonical.namespace = $1 AND canonical.natural_key = merge.canonical_key
+        WHERE merge.namespace = $1 AND merge.merged_key = entities.natural_key
+            AND visible(canonical.restricting, $2, $3) AND NOT canonical.withdrawn))
 ORDER BY natural_key
 LIMIT $5;
 
 -- name: get_facts
 -- The facts with the ids $4 that the caller may see, in no order, whatever their intervals and states.
-SELECT f.*, coalesce(evidence.ids, '{}') AS observation_ids
+SELECT f.*, coalesce(evidence.ids, '{}') AS observation_ids, stale.item_key IS NOT NULL AS is_stale
 FROM facts AS f
+    LEFT JOIN stale_marks AS stale ON stale.namespace = $1 AND stale.item_kind = 2 AND stale.item_key = f.fact_id
 CROSS JOIN LATERAL (
     SELECT (array_agg(fe.observation_id ORDER BY fe.observation_id))[:200] AS ids
     FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
@@ -272,15 +296,15 @@ WHERE f.namespace = $1 AND f.fact_id = ANY ($4)
         WHERE e.namespace = $1 AND e.natural_key IN (f.subject_key, f.object_key) AND NOT visible(e.restricting, $2, $3));
 
 -- name: list_fact_ids
--- Facts by subject, predicate, start (an unknown one last) and id, at most $4. $5 subject, $6 predicate, $7 and $8 type and
--- text of the object, $9 the moment, $10 whatever their intervals and states; after ($11, $12, $13, $14).
+-- Facts by subject, predicate, start (an unknown one last) and id, at most $4. $5 keys of the subject, $6 predicate, $7 and $8 type
+-- and texts of the object, $9 the moment, $10 whatever their intervals and states; after ($11, $12, $13, $14).
 SELECT f.fact_id, f.subject_key, f.predicate, f.valid_from
 FROM facts AS f
 WHERE f.namespace = $1
     AND visible(f.restricting, $2, $3)
-    AND ($5::text IS NULL OR f.subject_key = $5)
+    AND ($5::text[] IS NULL OR f.subject_key = ANY ($5))
     AND ($6::text = '' OR f.predicate = $6)
-    AND ($7::text IS NULL OR (f.object_type = $7 AND f.object_text = $8::text))
+    AND ($7::text IS NULL OR (f.object_type = $7 AND f.object_text = ANY ($8::text[])))
     AND ($10 OR (
         NOT f.evidence_lost
         AND f.closure <> 4
@@ -359,21 +383,22 @@ SELECT fingerprint, table_name FROM embedding_spaces WHERE state = 'active';
 SELECT passage_id FROM {vectors} WHERE namespace = $1 AND passage_id = ANY ($2);
 
 -- name: list_neighbors
--- Neighbours of the entity $4 over links and facts that hold at $5, heaviest first, at most $6. $7 relations; $8 from source to
+-- Neighbours of the entity with the keys $4 over links and facts that hold at $5, heaviest first, at most $6. $7 relations; $8 from source to
 -- target, $9 against it; after ($10, $11, $12, $13, $14): weight, relation, key, whether reversed, fact.
 WITH edges AS (
-    SELECT relation, target_key AS key, false AS reversed, weight, '' AS fact_id FROM links
-    WHERE namespace = $1 AND source_key = $4 AND $8 AND ($7::text[] = '{}' OR relation = ANY ($7))
+    SELECT relation, target_key AS key, false AS reversed, weight, '' AS fact_id, source_key AS own_key, origin FROM links
+    WHERE namespace = $1 AND source_key = ANY ($4::text[]) AND $8 AND ($7::text[] = '{}' OR relation = ANY ($7))
     UNION ALL
-    SELECT relation, source_key, true, weight, '' FROM links
-    WHERE namespace = $1 AND target_key = $4 AND $9 AND ($7 = '{}' OR relation = ANY ($7))
+    SELECT relation, source_key, true, weight, '', target_key, origin FROM links
+    WHERE namespace = $1 AND target_key = ANY ($4) AND $9 AND ($7 = '{}' OR relation = ANY ($7))
     UNION ALL
-    SELECT predicate, CASE WHEN outgoing THEN object_key ELSE subject_key END, NOT outgoing, confidence, fact_id
+    SELECT predicate, CASE WHEN outgoing THEN object_key ELSE subject_key END, NOT outgoing, confidence, fact_id,
+        CASE WHEN outgoing THEN subject_key ELSE object_key END, 1
     FROM facts CROSS JOIN (VALUES (true), (false)) AS way (outgoing)
     WHERE namespace = $1
         AND object_key IS NOT NULL
-        AND CASE WHEN outgoing THEN $8 AND subject_key = $4 ELSE $9 AND object_key = $4 END
-        AND $4 IN (subject_key, object_key)
+        AND CASE WHEN outgoing THEN $8 AND subject_key = ANY ($4) ELSE $9 AND object_key = ANY ($4) END
+        AND (subject_key = ANY ($4) OR object_key = ANY ($4))
         AND ($7 = '{}' OR predicate = ANY ($7))
         AND visible(restricting, $2, $3)
         AND NOT evidence_lost
@@ -383,21 +408,24 @@ WITH edges AS (
         AND (valid_from IS NULL OR valid_from <= coalesce($5, now()))
         AND (valid_to IS NULL OR valid_to > coalesce($5, now()))
 )
-SELECT edges.*
+SELECT DISTINCT -weight AS lightness, weight, relation, key, reversed, fact_id
 FROM edges JOIN entities AS e ON e.namespace = $1 AND e.natural_key = edges.key
 WHERE visible(e.restricting, $2, $3)
     AND ($3 OR CASE
         WHEN edges.fact_id <> '' THEN EXISTS (
             SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
             WHERE fe.namespace = $1 AND fe.fact_id = edges.fact_id AND visible(o.restricting, $2, $3))
-        ELSE EXISTS (
+        -- What curation drew rests on both ends alone.
+        ELSE edges.origin = 2 OR EXISTS (
             SELECT FROM link_evidence AS le JOIN observations AS o USING (namespace, observation_id)
             WHERE le.namespace = $1 AND le.relation = edges.relation AND visible(o.restricting, $2, $3)
-                AND le.source_key = CASE WHEN edges.reversed THEN edges.key ELSE $4 END
-                AND le.target_key = CASE WHEN edges.reversed THEN $4 ELSE edges.key END)
+                AND le.source_key = CASE WHEN edges.reversed THEN edges.key ELSE edges.own_key END
+                AND le.target_key = CASE WHEN edges.reversed THEN edges.own_key ELSE edges.key END)
     END)
+    -- Of one entity with several keys, what joins these is no neighbour.
+    AND (edges.key <> ALL ($4) OR edges.key = edges.own_key)
     AND ($10::float8 IS NULL OR (-weight, relation, key, reversed, fact_id) > (-$10, $11::text, $12::text, $13::bool, $14::text))
-ORDER BY -weight, relation, key, reversed, fact_id
+ORDER BY lightness, relation, key, reversed, fact_id
 LIMIT $6;
 
 -- name: list_link_claims
@@ -439,10 +467,10 @@ SELECT
             SELECT FROM entities AS e
             WHERE e.namespace = $1 AND e.natural_key IN (l.source_key, l.target_key)
                 AND NOT visible(e.restricting, $2, $3))
-        AND EXISTS (
+        AND (l.origin = 2 OR EXISTS (
             SELECT FROM link_evidence AS le JOIN observations AS o USING (namespace, observation_id)
             WHERE le.namespace = $1 AND visible(o.restricting, $2, $3)
-                AND (le.source_key, le.relation, le.target_key) = (l.source_key, l.relation, l.target_key))))) AS links,
+                AND (le.source_key, le.relation, le.target_key) = (l.source_key, l.relation, l.target_key)))))) AS links,
     (SELECT count(*) FROM passages
      WHERE namespace = $1 AND kind = 1 AND NOT hidden AND visible(restricting, $2, $3)) AS chunks,
     (SELECT count(*) FROM embedding_queue AS q JOIN passages AS p USING (namespace, passage_id)

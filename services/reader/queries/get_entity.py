@@ -2,18 +2,32 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from services.reader.context import ReadContext
+from services.reader.past_store import Past
 from services.reader.rows import Row
 from services.reader.store import Snapshot
 from shared.errors import NotFound
 
 
-async def get_entity(context: ReadContext, *, key: str) -> Row:
-    """The entity. Raises NotFound where it is not stored or not visible."""
-    return await context.snapshot(lambda snapshot: visible_entity(snapshot, key))
+async def get_entity(context: ReadContext, *, key: str, known_at: datetime | None) -> Row:
+    """The entity, or the one that it was merged into. Raises NotFound where it is not stored or not visible."""
+
+    async def work(snapshot: Snapshot) -> Row:
+        if known_at is not None:
+            # Merges are of the present.
+            return await visible_entity(Past(snapshot, known_at), key)
+        entity = await visible_entity(snapshot, key)
+        canonical = entity["merged_into"]
+        if not canonical:
+            return entity
+        return {**(await visible_entity(snapshot, canonical)), "merged_into": canonical}
+
+    return await context.snapshot(work)
 
 
-async def visible_entity(snapshot: Snapshot, key: str) -> Row:
+async def visible_entity(snapshot: Snapshot | Past, key: str) -> Row:
     """The entity, within a snapshot. Raises NotFound."""
     found = await snapshot.get_entities([key])
     if key not in found:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+from datetime import datetime
+
 from services.reader.context import ReadContext
+from services.reader.past_store import Past
 from services.reader.rows import Row
 from services.reader.store import Snapshot
 from shared.errors import NotFound
 
 
-async def get_fact(context: ReadContext, *, fact_id: str) -> Row:
-    """The fact, whatever its interval and state. Raises NotFound where it is not stored or not visible."""
+async def get_fact(context: ReadContext, *, fact_id: str, known_at: datetime | None) -> Row:
+    """The fact as it was known, whatever its interval and state. Raises NotFound where it was not, or is not visible."""
 
     async def work(snapshot: Snapshot) -> Row:
-        found = await snapshot.get_facts([fact_id])
+        store = snapshot if known_at is None else Past(snapshot, known_at)
+        found = await store.get_facts([fact_id])
         if fact_id not in found:
             raise NotFound("fact")
         return found[fact_id]

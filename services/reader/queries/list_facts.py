@@ -6,12 +6,15 @@ from datetime import datetime
 from typing import cast
 
 from services.reader.context import ReadContext
+from services.reader.merges import keys_of
 from services.reader.pages import Page, PageRequest
+from services.reader.past_store import Past
 from services.reader.rows import Row
 from services.reader.store import Snapshot
 from shared.page_token import Scalar
 from shared.timestamps import from_microseconds, to_microseconds
 
+_ENTITY = "entity"
 # Stands for an unknown start, which sorts last; no moment has it.
 _UNKNOWN_START = 2**63 - 1
 
@@ -24,26 +27,39 @@ async def list_facts(
     predicate: str,
     object_identity: tuple[str, str] | None,
     as_of: datetime | None,
+    known_at: datetime | None,
     include_history: bool,
 ) -> Page[Row]:
-    """A page of the visible facts that hold at the moment, or of the whole history."""
+    """A page of the visible facts that hold at the moment, or of the whole history; as they were known at `known_at`."""
     after = _position(page.after(str, str, int, str))
 
     async def work(snapshot: Snapshot) -> Page[Row]:
-        found = await snapshot.list_fact_ids(
+        subject_keys = None if subject_key is None else [subject_key]
+        object_texts = (object_identity[0], [object_identity[1]]) if object_identity else None
+        if known_at is None:
+            subject_keys = await keys_of(snapshot, subject_key) if subject_key is not None else None
+            object_texts = await _object_texts(snapshot, object_identity) if object_identity else None
+        store = snapshot if known_at is None else Past(snapshot, known_at)
+        found = await store.list_fact_ids(
             limit=page.limit,
-            subject_key=subject_key,
+            subject_keys=subject_keys,
             predicate=predicate,
-            object_identity=object_identity,
+            object_identity=object_texts,
             as_of=as_of,
             include_history=include_history,
             after=after,
         )
         cut = Page.cut(found, page, _sort_keys)
-        rows = await snapshot.get_facts([row["fact_id"] for row in cut.items])
+        rows = await store.get_facts([row["fact_id"] for row in cut.items])
         return Page([rows[row["fact_id"]] for row in cut.items], cut.next_token)
 
     return await context.snapshot(work)
+
+
+async def _object_texts(snapshot: Snapshot, identity: tuple[str, str]) -> tuple[str, list[str]]:
+    """The type, and all texts that stand for the object: an entity's keys."""
+    kind, text = identity
+    return kind, await keys_of(snapshot, text) if kind == _ENTITY else [text]
 
 
 def _sort_keys(row: Row) -> tuple[Scalar, ...]:

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from services.reader.embedder_client import EmbedderClient, QueryVector
+from services.reader.merges import keys_of
 from services.reader.provenance import origins
 from services.reader.retrieval import tuning
 from services.reader.retrieval.abstention import Abstention, Relevance, judge
@@ -95,7 +96,7 @@ class Retriever:
             words=words,
             vector=vector.halfvec if isinstance(vector, QueryVector) else None,
             approximate=space.passages > self.exact_scan_rows,
-            wanted=query.wanted,
+            wanted=await _with_merged(snapshot, query.wanted),
             limit=max(tuning.SIGNAL_CANDIDATES, query.limit),
         )
         if isinstance(vector, QueryVector) and await _has_no_vectors(snapshot, space, candidates):
@@ -127,6 +128,13 @@ class Retriever:
             return Cause.NO_VECTORS if space.passages else None
         self.embedder.forget()
         return Cause.MODEL_MISMATCH
+
+
+async def _with_merged(snapshot: Snapshot, wanted: Filter) -> Filter:
+    """The filter with all keys of the entities that it names."""
+    if not wanted.entity_keys:
+        return wanted
+    return replace(wanted, entity_keys=tuple(await keys_of(snapshot, *wanted.entity_keys)))
 
 
 async def _has_no_vectors(snapshot: Snapshot, space: SearchSpace, candidates: Sequence[Candidate]) -> bool:

@@ -14,19 +14,21 @@ from shared.database import Database
 
 
 class Arrival(NamedTuple):
-    """An item of the stream: the caller's number for it, its size, and itself."""
+    """An item of the stream: the caller's number for it, its size, itself, and its namespace."""
 
     sequence: int
     size_bytes: int
     item: Item
+    namespace: str = ""
 
 
 class Answer(NamedTuple):
-    """What became of an item, with a token by which reads see it."""
+    """What became of an item, with a token by which reads see it, and its namespace."""
 
     sequence: int
     outcome: Outcome
     token: str
+    namespace: str = ""
 
 
 async def stream_observations(
@@ -50,7 +52,7 @@ async def stream_observations(
             outcomes = await apply_good(applier, [arrival.item for arrival in group], timeout_s())
             token = encode(await database.write_position())
             for arrival, outcome in zip(group, outcomes, strict=True):
-                yield Answer(arrival.sequence, outcome, token)
+                yield Answer(arrival.sequence, outcome, token, arrival.namespace)
         # Raises what reading the stream raised.
         await reading
     finally:

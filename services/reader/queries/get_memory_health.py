@@ -1,0 +1,69 @@
+"""GetMemoryHealth: whether a namespace's memory is well (CU-2)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+
+from services.reader.context import ReadContext
+from services.reader.rows import Row
+from services.reader.store import Snapshot
+from shared.statements import load_statements
+
+_SQL = load_statements(Path(__file__).parents[1] / "curation.sql")
+
+EXPIRES_WITHIN = timedelta(days=30)
+_MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400
+BACKLOG_AGES_S = (0, _MINUTE_S, 10 * _MINUTE_S, _HOUR_S, _DAY_S)
+CONFLICT_AGES_S = (0, _DAY_S, 7 * _DAY_S, 30 * _DAY_S, 90 * _DAY_S)
+
+
+@dataclass(frozen=True, slots=True)
+class AgeCount:
+    """How many things are at least so old, and not of the next age."""
+
+    from_s: int
+    number: int
+
+
+@dataclass(frozen=True, slots=True)
+class MemoryHealth:
+    """The report, as far as the caller may see. What extraction would tell is not there before extraction is."""
+
+    evidence_expiring: int
+    conflicts: tuple[AgeCount, ...]
+    rejected: Mapping[str, int]
+    embedding_backlog: tuple[AgeCount, ...]
+    duplicate_proposals: int
+    # "In no answer for 90 days" can only be said where answers have been recorded for 90 days. They are not yet, and what
+    # is not known must not be reported as a finding: zero, until there are traces that go back so far.
+    never_recalled: int = 0
+
+
+async def get_memory_health(context: ReadContext) -> MemoryHealth:
+    """The report; zeros for an unknown namespace."""
+
+    async def work(snapshot: Snapshot) -> MemoryHealth:
+        single_valued = await single_valued_predicates(snapshot)
+        [expiring] = await snapshot.run(_SQL.evidence_expiring, datetime.now(UTC) + EXPIRES_WITHIN)
+        [proposals] = await snapshot.run(_SQL.count_proposals)
+        return MemoryHealth(
+            evidence_expiring=expiring["number"],
+            conflicts=_ages(await snapshot.run(_SQL.conflicts_by_age, list(CONFLICT_AGES_S), single_valued)),
+            rejected={row["reason"]: row["number"] for row in await snapshot.run(_SQL.rejections)},
+            embedding_backlog=_ages(await snapshot.run(_SQL.backlog_by_age, list(BACKLOG_AGES_S))),
+            duplicate_proposals=proposals["number"],
+        )
+
+    return await context.snapshot(work)
+
+
+async def single_valued_predicates(snapshot: Snapshot) -> list[str]:
+    """Predicates of which a subject has one object at a time."""
+    return []
+
+
+def _ages(rows: Sequence[Row]) -> tuple[AgeCount, ...]:
+    return tuple(AgeCount(row["from_s"], row["number"]) for row in rows if row["number"])

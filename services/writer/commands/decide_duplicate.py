@@ -1,0 +1,86 @@
+"""DecideDuplicate: what becomes of a proposed duplicate (EN-1a). Nothing is rewritten, so a merge can be undone."""
+
+from collections import defaultdict
+from enum import IntEnum
+
+from services.writer.curation_store import CurationStore, Row, curation_lock_key
+from services.writer.store import Store
+from shared.consistency_token import encode
+from shared.database import Connection, Database
+from shared.errors import InvalidState, NotFound
+
+
+class State(IntEnum):
+    """What became of a proposal; numbers of DuplicateState."""
+
+    PROPOSED = 1
+    CONFIRMED = 2
+    REFUSED = 3
+    UNDONE = 4
+
+
+class Decision(IntEnum):
+    """What is decided; numbers of DuplicateDecision."""
+
+    CONFIRM = 1
+    REFUSE = 2
+    UNDO = 3
+
+
+# From which state each decision leads to which.
+_WAYS = {
+    Decision.CONFIRM: (State.PROPOSED, State.CONFIRMED),
+    Decision.REFUSE: (State.PROPOSED, State.REFUSED),
+    Decision.UNDO: (State.CONFIRMED, State.UNDONE),
+}
+
+
+async def decide_duplicate(
+    database: Database,
+    *,
+    namespace: str,
+    proposal_id: str,
+    decision: Decision,
+    by: str,
+    reason: str,
+    timeout_s: float | None,
+) -> tuple[Row, str]:
+    """The proposal as it is then, and a token by which reads see it. A decision that holds already changes nothing.
+
+    Raises NotFound for an unknown proposal, InvalidState where its state does not allow the decision.
+    """
+
+    async def work(connection: Connection) -> Row:
+        store = CurationStore(connection, namespace)
+        await Store(connection).lock_namespaces([(curation_lock_key(namespace), True)])
+        proposal = await store.lock_proposal(proposal_id)
+        if proposal is None:
+            raise NotFound("duplicate proposal")
+        before, after = _WAYS[decision]
+        if proposal["state"] == after:
+            return proposal
+        if proposal["state"] != before:
+            raise InvalidState(State(proposal["state"]).name)
+        decided = await store.decide_proposal(proposal_id, after, by=by, reason=reason)
+        await _carry_out(store, decided)
+        return decided
+
+    decided = await database.transaction(work, timeout_s=timeout_s)
+    return decided, encode(await database.write_position())
+
+
+async def _carry_out(store: CurationStore, proposal: Row) -> None:
+    first_key, second_key = proposal["first_key"], proposal["second_key"]
+    if proposal["state"] != State.CONFIRMED:
+        await store.delete_duplicate_link(second_key, first_key)
+    if proposal["state"] == State.REFUSED:
+        return
+    # An undone merge may part what others still join, on either side.
+    parts = [await store.connected_by_merges([key]) for key in (first_key, second_key)]
+    merges: defaultdict[str, set[str]] = defaultdict(set)
+    for part in parts:
+        # By code points, which order text as its bytes in UTF-8 do.
+        canonical = min(part)
+        merges[canonical] |= part - {canonical}
+    merged = {canonical: sorted(keys) for canonical, keys in merges.items() if keys}
+    await store.replace_merges(set().union(*parts), merged)

@@ -1,0 +1,1 @@
+"""What curation does in each phase of a pass, a bounded step at a time."""
