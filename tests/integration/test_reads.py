@@ -197,7 +197,7 @@ async def test_what_is_not_there_is_not_found(reader: ReaderServiceStub, method:
 
 async def test_what_is_not_built_yet_is_unimplemented(reader: ReaderServiceStub) -> None:
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await reader.GetMemoryHealth(pb.GetMemoryHealthRequest(namespace=NAMESPACE))
+        await reader.GetExtractionQueue(pb.GetExtractionQueueRequest(namespace=NAMESPACE))
 
     assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
 
