@@ -68,6 +68,7 @@ def to_entity(row: Row) -> entity_pb2.Entity:
         observation_count=row["observation_count"],
         recorded_at=from_datetime(row["recorded_at"]),
         pii_categories=row["pii_categories"],
+        last_confirmed_at=optional_time(row["last_confirmed_at"]),
         trust=row["trust"],
         merged_into=row["merged_into"],
     )
@@ -99,12 +100,17 @@ def to_fact(row: Row) -> fact_pb2.Fact:
         status=_status(row),
         evidence_lost=row["evidence_lost"],
         expires_at=optional_time(row["expires_at"]),
+        obsolete_at=optional_time(row["obsolete_at"]),
+        obsolete_reason=row["obsolete_reason"],
         sentence=with_interval(row["sentence"], row["valid_from"], row["valid_to"]),
+        last_confirmed_at=optional_time(row["last_confirmed_at"]),
     )
 
 
 def _status(row: Row) -> Any:
-    """What was asserted of it, unless its source has changed since."""
+    """What an operator made of it, else what was asserted, unless its source has changed since."""
+    if row["archived"] is not None and (row["archived"] or row["status"] == Status.ARCHIVED):
+        return Status.ARCHIVED if row["archived"] else Status.ACTIVE
     return Status.STALE if row["is_stale"] and row["status"] == Status.ACTIVE else row["status"]
 
 

@@ -30,7 +30,7 @@ FROM size LEFT JOIN embedding_spaces AS space ON space.state = 'active';
 -- $10 drafts too; $11 kinds of items; $12 kinds of owners; $13 systems; $14 and $15 the window of occurred_at; $16 keys of
 -- entities; $17 conditions on meta; $18 the number of passages; $19 the most lexemes; $20 the most rows counted a lexeme;
 -- $21 the rows that the rarest lexemes may bring; $22 the share of bytes beyond one a character from which a text is not
--- in Latin.
+-- in Latin; $23 who is asking, as rules name their holders.
 WITH no_vectors AS (
     SELECT namespace, passage_id, restricting, applies, hidden, NULL::halfvec AS embedding FROM passages WHERE false
 ),
@@ -44,6 +44,9 @@ searchable AS NOT MATERIALIZED (
         AND applicable(p.applies, $8)
         AND (p.status IN (1, 3) OR ($10 AND p.status = 2))
         AND (p.expires_at IS NULL OR p.expires_at > now())
+        -- Rules that have a holder apply to it alone.
+        AND (p.kind <> 4 OR coalesce(p.meta ->> 'rule_holder', '') = ''
+            OR concat_ws(' ', p.meta ->> 'rule_scope', p.meta ->> 'rule_holder') = ANY ($23::text[]))
         AND (p.kind NOT IN (2, 4) OR p.valid_from IS NULL OR p.valid_from <= coalesce($9, now()))
         AND (p.kind NOT IN (2, 4) OR p.valid_to IS NULL OR p.valid_to > coalesce($9, now()))
         AND ($11::smallint[] = '{}' OR p.kind = ANY ($11))
@@ -229,7 +232,7 @@ CROSS JOIN LATERAL (
         WHERE item.observation_id IS NULL AND item.kind <> 2 AND ee.namespace = $1 AND ee.natural_key = item.key
     ) AS evidence
     JOIN observations AS found ON found.namespace = $1 AND found.observation_id = evidence.id
-    WHERE visible(found.restricting, $2, $3)
+    WHERE visible(found.restricting, $2, $3) AND NOT found.withdrawn
     ORDER BY found.occurred_at, found.observation_id
     LIMIT $6
 ) AS o
@@ -237,7 +240,8 @@ ORDER BY item.place, o.occurred_at, o.observation_id;
 
 -- name: get_entities
 -- The entities with the keys $4 that the caller may see, in no order, each with the observations that wrote it, newest first.
-SELECT e.*, coalesce(evidence.ids, '{}') AS observation_ids, evidence.number AS observation_count,
+SELECT e.*, mark.last_confirmed_at,
+    coalesce(evidence.ids, '{}') AS observation_ids, evidence.number AS observation_count,
     weighed.trust,
     stale.item_key IS NOT NULL AS is_stale,
     coalesce((
@@ -247,6 +251,7 @@ SELECT e.*, coalesce(evidence.ids, '{}') AS observation_ids, evidence.number AS 
         WHERE merge.namespace = $1 AND merge.merged_key = e.natural_key
             AND visible(canonical.restricting, $2, $3) AND NOT canonical.withdrawn), '') AS merged_into
 FROM entities AS e
+    LEFT JOIN item_marks AS mark ON mark.namespace = $1 AND mark.kind = 3 AND mark.item_key = e.natural_key
     LEFT JOIN entity_trust AS weighed ON weighed.namespace = $1 AND weighed.natural_key = e.natural_key
     LEFT JOIN stale_marks AS stale
         ON stale.namespace = $1 AND stale.item_kind = 3 AND stale.item_key = e.natural_key
@@ -254,9 +259,9 @@ CROSS JOIN LATERAL (
     SELECT (array_agg(ee.observation_id ORDER BY ee.occurred_at DESC, ee.observation_id DESC))[:100] AS ids,
         count(*) AS number
     FROM entity_evidence AS ee JOIN observations AS o USING (namespace, observation_id)
-    WHERE ee.namespace = $1 AND ee.natural_key = e.natural_key AND visible(o.restricting, $2, $3)
+    WHERE ee.namespace = $1 AND ee.natural_key = e.natural_key AND visible(o.restricting, $2, $3) AND NOT o.withdrawn
 ) AS evidence
-WHERE e.namespace = $1 AND e.natural_key = ANY ($4) AND visible(e.restricting, $2, $3);
+WHERE e.namespace = $1 AND e.natural_key = ANY ($4) AND visible(e.restricting, $2, $3) AND NOT e.withdrawn;
 
 -- name: list_entity_keys
 -- Keys after $4 in rising order, at most $5. $6 kinds, $7 prefix, $8 placeholders too, $9 history too.
@@ -264,11 +269,13 @@ SELECT natural_key
 FROM entities
 WHERE namespace = $1
     AND visible(restricting, $2, $3)
+    AND NOT withdrawn
     AND ($4::text IS NULL OR natural_key > $4)
     AND ($6::text[] = '{}' OR kind = ANY ($6))
     AND starts_with(natural_key, $7)
     AND ($8 OR NOT placeholder)
-    AND ($9 OR (status IN (1, 2, 3) AND (expires_at IS NULL OR expires_at > now())))
+    AND ($9 OR (effective_status(status, archived) IN (1, 3) AND (expires_at IS NULL OR expires_at > now())
+        AND obsolete_at IS NULL))
     AND ($9 OR NOT EXISTS (
         SELECT
         FROM entity_merges AS merge JOIN entities AS canonical
@@ -280,16 +287,19 @@ LIMIT $5;
 
 -- name: get_facts
 -- The facts with the ids $4 that the caller may see, in no order, whatever their intervals and states.
-SELECT f.*, coalesce(evidence.ids, '{}') AS observation_ids, stale.item_key IS NOT NULL AS is_stale
+SELECT f.*, mark.last_confirmed_at,
+    coalesce(evidence.ids, '{}') AS observation_ids, stale.item_key IS NOT NULL AS is_stale
 FROM facts AS f
+    LEFT JOIN item_marks AS mark ON mark.namespace = $1 AND mark.kind = 2 AND mark.item_key = f.fact_id
     LEFT JOIN stale_marks AS stale ON stale.namespace = $1 AND stale.item_kind = 2 AND stale.item_key = f.fact_id
 CROSS JOIN LATERAL (
     SELECT (array_agg(fe.observation_id ORDER BY fe.observation_id))[:200] AS ids
     FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
-    WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id AND visible(o.restricting, $2, $3)
+    WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id AND visible(o.restricting, $2, $3) AND NOT o.withdrawn
 ) AS evidence
 WHERE f.namespace = $1 AND f.fact_id = ANY ($4)
     AND visible(f.restricting, $2, $3)
+    AND NOT f.withdrawn
     AND ($3 OR evidence.ids IS NOT NULL)
     AND NOT EXISTS (
         SELECT FROM entities AS e
@@ -302,14 +312,16 @@ SELECT f.fact_id, f.subject_key, f.predicate, f.valid_from
 FROM facts AS f
 WHERE f.namespace = $1
     AND visible(f.restricting, $2, $3)
+    AND NOT f.withdrawn
     AND ($5::text[] IS NULL OR f.subject_key = ANY ($5))
     AND ($6::text = '' OR f.predicate = $6)
     AND ($7::text IS NULL OR (f.object_type = $7 AND f.object_text = ANY ($8::text[])))
     AND ($10 OR (
         NOT f.evidence_lost
         AND f.closure <> 4
-        AND f.status IN (1, 3)
+        AND effective_status(f.status, f.archived) IN (1, 3)
         AND (f.expires_at IS NULL OR f.expires_at > now())
+        AND (f.obsolete_at IS NULL OR f.obsolete_at > coalesce($9, now()))
         AND (f.valid_from IS NULL OR f.valid_from <= coalesce($9, now()))
         AND (f.valid_to IS NULL OR f.valid_to > coalesce($9, now()))))
     AND ($3 OR (
@@ -332,7 +344,8 @@ LIMIT $4;
 
 -- name: get_observation
 -- The observation $4. No row where it is not stored or not visible.
-SELECT * FROM observations WHERE namespace = $1 AND observation_id = $4 AND visible(restricting, $2, $3);
+SELECT * FROM observations WHERE namespace = $1 AND observation_id = $4 AND visible(restricting, $2, $3)
+    AND NOT withdrawn;
 
 -- name: list_observations
 -- Observations, newest first, then by id, at most $4. $5 system, $6 stream, $7 kinds, $8 subject, $9 actor, $10 and $11 the
@@ -341,6 +354,7 @@ SELECT *
 FROM observations
 WHERE namespace = $1
     AND visible(restricting, $2, $3)
+    AND NOT withdrawn
     AND ($5::text = '' OR source_system = $5)
     AND ($6::text = '' OR source_stream = $6)
     AND ($7::text[] = '{}' OR kind = ANY ($7))
@@ -357,20 +371,26 @@ LIMIT $4;
 -- The text of the entity $4, less the text itself where it came in chunks. No row where it has none that the caller may see.
 SELECT d.body, d.media_type, d.observation_id, o.message
 FROM documents AS d LEFT JOIN observations AS o USING (namespace, observation_id)
-WHERE d.namespace = $1 AND d.entity_key = $4 AND ($3 OR visible(o.restricting, $2, $3));
+WHERE d.namespace = $1 AND d.entity_key = $4 AND ($3 OR visible(o.restricting, $2, $3))
+    AND o.withdrawn IS NOT true;
 
 -- name: joined_chunks
--- The chunks of the entity $4, joined in order.
+-- The chunks of the entity $4, which is not withdrawn, joined in order: of one that was put away, too.
 SELECT coalesce(string_agg(text, '' ORDER BY ordinal), '')
 FROM passages
-WHERE namespace = $1 AND kind = 1 AND owner_key = $4 AND NOT hidden AND visible(restricting, $2, $3);
+WHERE namespace = $1 AND kind = 1 AND owner_key = $4 AND visible(restricting, $2, $3) AND NOT EXISTS (
+    SELECT FROM observations AS o
+    WHERE o.namespace = $1 AND o.observation_id = passages.observation_id AND o.withdrawn);
 
 -- name: list_chunks
--- Chunks of the entity $4 after ordinal $5, at most $6.
+-- Chunks of the entity $4, which is not withdrawn, after ordinal $5, at most $6.
 SELECT passage_id, owner_key, ordinal, title, heading, text, source_path, token_count, meta, embedding_hash,
     observation_id, scopes
 FROM passages
-WHERE namespace = $1 AND kind = 1 AND owner_key = $4 AND NOT hidden AND visible(restricting, $2, $3) AND ordinal > $5
+WHERE namespace = $1 AND kind = 1 AND owner_key = $4 AND visible(restricting, $2, $3) AND ordinal > $5
+    AND NOT EXISTS (
+        SELECT FROM observations AS o
+        WHERE o.namespace = $1 AND o.observation_id = passages.observation_id AND o.withdrawn)
 ORDER BY ordinal
 LIMIT $6;
 
@@ -387,10 +407,10 @@ SELECT passage_id FROM {vectors} WHERE namespace = $1 AND passage_id = ANY ($2);
 -- target, $9 against it; after ($10, $11, $12, $13, $14): weight, relation, key, whether reversed, fact.
 WITH edges AS (
     SELECT relation, target_key AS key, false AS reversed, weight, '' AS fact_id, source_key AS own_key, origin FROM links
-    WHERE namespace = $1 AND source_key = ANY ($4::text[]) AND $8 AND ($7::text[] = '{}' OR relation = ANY ($7))
+    WHERE namespace = $1 AND source_key = ANY ($4::text[]) AND NOT withdrawn AND $8 AND ($7::text[] = '{}' OR relation = ANY ($7))
     UNION ALL
     SELECT relation, source_key, true, weight, '', target_key, origin FROM links
-    WHERE namespace = $1 AND target_key = ANY ($4) AND $9 AND ($7 = '{}' OR relation = ANY ($7))
+    WHERE namespace = $1 AND target_key = ANY ($4) AND NOT withdrawn AND $9 AND ($7 = '{}' OR relation = ANY ($7))
     UNION ALL
     SELECT predicate, CASE WHEN outgoing THEN object_key ELSE subject_key END, NOT outgoing, confidence, fact_id,
         CASE WHEN outgoing THEN subject_key ELSE object_key END, 1
@@ -401,16 +421,21 @@ WITH edges AS (
         AND (subject_key = ANY ($4) OR object_key = ANY ($4))
         AND ($7 = '{}' OR predicate = ANY ($7))
         AND visible(restricting, $2, $3)
+        AND NOT withdrawn
         AND NOT evidence_lost
         AND closure <> 4
-        AND status IN (1, 3)
+        AND effective_status(status, archived) IN (1, 3)
         AND (expires_at IS NULL OR expires_at > now())
+        AND (obsolete_at IS NULL OR obsolete_at > coalesce($5, now()))
         AND (valid_from IS NULL OR valid_from <= coalesce($5, now()))
         AND (valid_to IS NULL OR valid_to > coalesce($5, now()))
 )
 SELECT DISTINCT -weight AS lightness, weight, relation, key, reversed, fact_id
 FROM edges JOIN entities AS e ON e.namespace = $1 AND e.natural_key = edges.key
 WHERE visible(e.restricting, $2, $3)
+    AND NOT e.withdrawn
+    AND effective_status(e.status, e.archived) IN (1, 3)
+    AND (e.expires_at IS NULL OR e.expires_at > now())
     AND ($3 OR CASE
         WHEN edges.fact_id <> '' THEN EXISTS (
             SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
@@ -434,6 +459,12 @@ SELECT c.source_key, c.relation, c.target_kind, c.target_ref, c.source_hint, c.r
 FROM link_claims AS c
 WHERE c.namespace = $1
     AND c.target_key IS NULL
+    AND NOT EXISTS (
+        SELECT FROM entities AS e WHERE e.namespace = $1 AND e.natural_key = c.source_key AND e.withdrawn)
+    AND NOT EXISTS (
+        SELECT FROM observations AS o
+        WHERE o.namespace = $1 AND o.observation_id = ANY (c.observation_ids)
+        HAVING bool_and(o.withdrawn))
     AND ($3 OR (
         NOT EXISTS (
             SELECT FROM entities AS e
@@ -451,9 +482,9 @@ LIMIT $4;
 SELECT
     observed.number AS observations,
     observed.latest AS last_recorded_at,
-    (SELECT count(*) FROM entities WHERE namespace = $1 AND visible(restricting, $2, $3)) AS entities,
+    (SELECT count(*) FROM entities WHERE namespace = $1 AND NOT withdrawn AND visible(restricting, $2, $3)) AS entities,
     (SELECT count(*) FROM facts AS f
-     WHERE f.namespace = $1 AND visible(f.restricting, $2, $3) AND ($3 OR (
+     WHERE f.namespace = $1 AND NOT f.withdrawn AND visible(f.restricting, $2, $3) AND ($3 OR (
         NOT EXISTS (
             SELECT FROM entities AS e
             WHERE e.namespace = $1 AND e.natural_key IN (f.subject_key, f.object_key)
@@ -462,7 +493,10 @@ SELECT
             SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
             WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id AND visible(o.restricting, $2, $3))))) AS facts,
     (SELECT count(*) FROM links AS l
-     WHERE l.namespace = $1 AND ($3 OR (
+     WHERE l.namespace = $1 AND NOT l.withdrawn AND NOT EXISTS (
+        SELECT FROM entities AS e
+        WHERE e.namespace = $1 AND e.natural_key IN (l.source_key, l.target_key) AND e.withdrawn)
+        AND ($3 OR (
         NOT EXISTS (
             SELECT FROM entities AS e
             WHERE e.namespace = $1 AND e.natural_key IN (l.source_key, l.target_key)
@@ -476,7 +510,9 @@ SELECT
     (SELECT count(*) FROM embedding_queue AS q JOIN passages AS p USING (namespace, passage_id)
      WHERE q.namespace = $1 AND p.kind = 1 AND NOT p.hidden AND visible(p.restricting, $2, $3)) AS unembedded_chunks,
     (SELECT count(*) FROM link_claims AS c
-     WHERE c.namespace = $1 AND c.target_key IS NULL AND ($3 OR (
+     WHERE c.namespace = $1 AND c.target_key IS NULL AND NOT EXISTS (
+        SELECT FROM entities AS e WHERE e.namespace = $1 AND e.natural_key = c.source_key AND e.withdrawn)
+        AND ($3 OR (
         NOT EXISTS (
             SELECT FROM entities AS e
             WHERE e.namespace = $1 AND e.natural_key = c.source_key AND NOT visible(e.restricting, $2, $3))
@@ -487,7 +523,7 @@ SELECT
 FROM (
     SELECT count(*) AS number, max(recorded_at) AS latest
     FROM observations
-    WHERE namespace = $1 AND visible(restricting, $2, $3)
+    WHERE namespace = $1 AND NOT withdrawn AND visible(restricting, $2, $3)
 ) AS observed;
 
 -- name: list_namespaces

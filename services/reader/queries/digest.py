@@ -25,6 +25,9 @@ TABLES: dict[str, tuple[str, ...]] = {
     "link_evidence": (),
     "link_claims": ("recorded_at",),
     "obsolete_marks": ("marked_at",),
+    "item_marks": ("last_confirmed_at", "deleted_at"),
+    "sources": ("registered_at",),
+    "vault_observations": ("last_run_number",),
     # What people decided; what curation found on the way there, at whichever time it ran, is no state.
     "entity_merges": (),
 }
