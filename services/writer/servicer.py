@@ -19,6 +19,7 @@ from services.writer.curation_messages import to_proposal
 from services.writer.documents.servicer import DocumentRpcs
 from services.writer.embedding_batch import Embedder
 from services.writer.namespaces.servicer import NamespaceRpcs
+from services.writer.lifecycle.servicer import LifecycleRpcs
 from services.writer.recording import Item
 from services.writer.refusal_count import RefusalCount
 from services.writer.settings import WriterSettings
@@ -29,7 +30,7 @@ from shared.interceptors.deadline import deadline_s_left
 from shared.validation import require_valid
 
 
-class WriterServicer(DocumentRpcs, NamespaceRpcs, WriterServiceServicer):
+class WriterServicer(DocumentRpcs, LifecycleRpcs, NamespaceRpcs, WriterServiceServicer):
     """The writer's RPCs."""
 
     def __init__(self, database: Database, applier: Applier, embedder: Embedder, settings: WriterSettings) -> None:
@@ -121,6 +122,29 @@ class WriterServicer(DocumentRpcs, NamespaceRpcs, WriterServiceServicer):
             self._database, namespace=request.namespace, max_items=request.max_items, timeout_s=deadline_s_left()
         )
         return pb.RunCurationResponse(done=curated.done, **curated.counts)
+
+    async def WaitForEmbedding(
+        self, request: pb.WaitForEmbeddingRequest, context: grpc.aio.ServicerContext
+    ) -> pb.WaitForEmbeddingResponse:
+        """Waits for the vectors of what was written before."""
+        _writer(request.namespace)
+        left_s = deadline_s_left()
+        poisoned = await wait_for_embedding(
+            self._database,
+            namespace=request.namespace,
+            entity_keys=request.entity_keys,
+            timeout_s=self._settings.longest_wait_s if left_s is None else left_s,
+        )
+        return pb.WaitForEmbeddingResponse(poisoned=poisoned)
+
+    async def GetEmbeddingStatus(
+        self, request: pb.GetEmbeddingStatusRequest, context: grpc.aio.ServicerContext
+    ) -> pb.GetEmbeddingStatusResponse:
+        """Says which spaces there are and what waits."""
+        if ADMIN not in current_caller().permissions:
+            raise PermissionDenied(ADMIN)
+        status = await get_embedding_status(self._database, self._embedder, timeout_s=deadline_s_left())
+        return messages.to_embedding_status(status)
 
 
 def register_servicer(servicer: WriterServicer, server: grpc.aio.Server) -> None:
