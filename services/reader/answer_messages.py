@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-from google.protobuf.duration_pb2 import Duration
-from palimpsest.v1 import namespace_pb2, observation_pb2, reference_pb2, retrieval_pb2
+from palimpsest.v1 import fact_pb2, namespace_pb2, observation_pb2, reference_pb2, retrieval_pb2
 from palimpsest.v1 import reader_service_pb2 as pb
 
-from services.reader.messages import enum_value, optional_time, parsed, to_entity
-from services.reader.queries.get_namespace import NamespaceDefaults
+from services.reader.fact_history import FactEvent
+from services.reader.messages import enum_value, optional_time, parsed, to_entity, to_fact
 from services.reader.queries.get_source import Source
-from services.reader.retrieval_messages import to_budget_message, to_provenance_link
+from services.reader.retrieval_messages import to_provenance_link
 from services.reader.rows import Row
-
-_SECONDS_A_DAY = 86_400
 
 
 def to_source_response(source: Source) -> pb.GetSourceResponse:
@@ -35,6 +32,18 @@ def to_neighbor(edge: Row, entity: Row) -> retrieval_pb2.Neighbor:
     return retrieval_pb2.Neighbor(entity=to_entity(entity), step=step)
 
 
+def to_fact_event(event: FactEvent) -> fact_pb2.FactEvent:
+    """One change of a fact."""
+    return fact_pb2.FactEvent(
+        type=enum_value(event.type),
+        recorded_at=optional_time(event.recorded_at),
+        observation_id=event.observation_id,
+        other_fact_id=event.other_fact_id,
+        reason=event.reason,
+        fact=to_fact(event.fact),
+    )
+
+
 def to_statistics_response(counts: Row) -> pb.GetNamespaceStatisticsResponse:
     """The counts of a namespace."""
     statistics = namespace_pb2.NamespaceStatistics(
@@ -48,20 +57,6 @@ def to_statistics_response(counts: Row) -> pb.GetNamespaceStatisticsResponse:
         last_recorded_at=optional_time(counts["last_recorded_at"]),
     )
     return pb.GetNamespaceStatisticsResponse(statistics=statistics)
-
-
-def to_namespace_response(defaults: NamespaceDefaults) -> pb.GetNamespaceResponse:
-    """Settings that nobody has changed."""
-    settings = namespace_pb2.NamespaceSettings(
-        text_search_configurations=defaults.text_search_configurations,
-        retention=namespace_pb2.Retention(traces=Duration(seconds=defaults.traces_kept_days * _SECONDS_A_DAY)),
-        context=namespace_pb2.ContextDefaults(
-            budget=to_budget_message(defaults.budget), hypothesis_below=defaults.hypothesis_below
-        ),
-    )
-    return pb.GetNamespaceResponse(
-        namespace=namespace_pb2.Namespace(namespace=defaults.name, settings=settings, settings_version=0)
-    )
 
 
 def _provenance(source: Source) -> reference_pb2.Provenance | None:

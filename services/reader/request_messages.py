@@ -46,6 +46,12 @@ def to_moment(at: retrieval_pb2.TimePoint, method: str) -> datetime | None:
     return _time(at.as_of, "at.as_of") if at.HasField("as_of") else None
 
 
+def to_known_moment(at: retrieval_pb2.TimePoint) -> tuple[datetime | None, datetime | None]:
+    """The moment that is asked about and the one up to which things were known; None is now."""
+    known_at = _time(at.known_at, "at.known_at") if at.HasField("known_at") else None
+    return _time(at.as_of, "at.as_of") if at.HasField("as_of") else None, known_at
+
+
 def to_optional_time(request: Message, field: str, path: str = "") -> datetime | None:
     """A timestamp of a message, or None where it is absent. Raises InvalidField with its path."""
     return _time(getattr(request, field), path + field) if request.HasField(field) else None

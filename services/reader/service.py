@@ -5,6 +5,7 @@ from __future__ import annotations
 import grpc.aio
 
 from services.reader.embedder_client import EmbedderClient
+from services.reader.known_moment import KnownMoments
 from services.reader.retrieval.retrieve import Retriever
 from services.reader.servicer import ReaderServicer, register_servicer
 from services.reader.settings import ReaderSettings
@@ -24,7 +25,7 @@ def build_service(settings: ReaderSettings) -> Service:
     )
     store = Store(database)
     retriever = Retriever(store, embedder, settings.exact_scan_rows)
-    servicer = ReaderServicer(database, store, retriever, settings)  # type: ignore[abstract]  # the rest is answered UNIMPLEMENTED
+    servicer = ReaderServicer(database, store, retriever, settings, KnownMoments(database))  # type: ignore[abstract]  # the rest is answered UNIMPLEMENTED
 
     def register(server: grpc.aio.Server) -> None:
         register_servicer(servicer, server)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import datetime
 from typing import Any
 
 import grpc.aio
@@ -12,22 +13,26 @@ from palimpsest.v1 import reader_service_pb2_grpc as pb_grpc
 from palimpsest.v1 import retrieval_pb2
 
 from services.reader.answer_messages import (
-    to_namespace_response,
+    to_fact_event,
     to_neighbor,
     to_source_response,
     to_statistics_response,
 )
 from services.reader.context import ReadContext
 from services.reader.curation_messages import to_health, to_proposal
+from services.reader.known_moment import KnownMoments
 from services.reader.messages import to_chunk, to_entity, to_fact, to_link_claim, to_observation
+from services.reader.namespace_messages import to_namespace_response, to_pack
 from services.reader.queries.compile_context import MOST_CANDIDATES, compile_context
 from services.reader.queries.digest import digest
 from services.reader.queries.get_entity import get_entity
 from services.reader.queries.get_fact import get_fact
+from services.reader.queries.get_fact_history import get_fact_history
 from services.reader.queries.get_memory_health import get_memory_health
 from services.reader.queries.get_namespace import get_namespace
 from services.reader.queries.get_namespace_statistics import get_namespace_statistics
 from services.reader.queries.get_observation import get_observation
+from services.reader.queries.get_pack import get_pack
 from services.reader.queries.get_source import get_source
 from services.reader.queries.list_chunks import list_chunks
 from services.reader.queries.list_duplicate_proposals import list_duplicate_proposals
@@ -37,12 +42,14 @@ from services.reader.queries.list_link_claims import list_link_claims
 from services.reader.queries.list_namespaces import list_namespaces
 from services.reader.queries.list_neighbors import list_neighbors
 from services.reader.queries.list_observations import list_observations
+from services.reader.queries.list_packs import list_packs
 from services.reader.queries.search import DEFAULT_LIMIT, search
 from services.reader.request_messages import (
     as_text,
     check_caller_time,
     to_budget,
     to_filter,
+    to_known_moment,
     to_mode,
     to_moment,
     to_object_identity,
@@ -71,6 +78,7 @@ class ReaderServicer(pb_grpc.ReaderServiceServicer):
     store: Store
     retriever: Retriever
     settings: ReaderSettings
+    moments: KnownMoments
 
     async def Search(self, request: pb.SearchRequest, context: grpc.aio.ServicerContext) -> pb.SearchResponse:
         """Finds items."""
@@ -87,15 +95,18 @@ class ReaderServicer(pb_grpc.ReaderServiceServicer):
             await self._reading(request),
             self.retriever,
             _query(request, limit=MOST_CANDIDATES),
-            budget=to_budget(request.budget),
+            budget=to_budget(request.budget) if request.budget.WhichOneof("amount") else None,
+            every_conflict=request.mark_all_conflicts,
             request=as_text(request),
         )
         return to_compile_response(pack, found)
 
     async def GetEntity(self, request: pb.GetEntityRequest, context: grpc.aio.ServicerContext) -> pb.GetEntityResponse:
         """Reads an entity."""
-        to_moment(request.at, _method("GetEntity"))
-        row = await get_entity(await self._reading(request), key=entity_key(request.entity))
+        _, known_at = to_known_moment(request.at)
+        row = await get_entity(
+            await self._reading(request, known_at=known_at), key=entity_key(request.entity), known_at=known_at
+        )
         return pb.GetEntityResponse(entity=to_entity(row))
 
     async def ListEntities(
@@ -114,22 +125,35 @@ class ReaderServicer(pb_grpc.ReaderServiceServicer):
 
     async def GetFact(self, request: pb.GetFactRequest, context: grpc.aio.ServicerContext) -> pb.GetFactResponse:
         """Reads a fact."""
-        to_moment(request.at, _method("GetFact"))
-        row = await get_fact(await self._reading(request), fact_id=request.fact_id)
+        _, known_at = to_known_moment(request.at)
+        row = await get_fact(
+            await self._reading(request, known_at=known_at), fact_id=request.fact_id, known_at=known_at
+        )
         return pb.GetFactResponse(fact=to_fact(row))
 
     async def ListFacts(self, request: pb.ListFactsRequest, context: grpc.aio.ServicerContext) -> pb.ListFactsResponse:
         """Lists facts."""
+        as_of, known_at = to_known_moment(request.at)
         page = await list_facts(
-            await self._reading(request),
+            await self._reading(request, known_at=known_at),
             to_page_request(request),
             subject_key=entity_key(request.subject) if request.HasField("subject") else None,
             predicate=request.predicate,
             object_identity=to_object_identity(request),
-            as_of=to_moment(request.at, _method("ListFacts")),
+            as_of=as_of,
+            known_at=known_at,
             include_history=request.include_history,
         )
         return pb.ListFactsResponse(facts=map(to_fact, page.items), next_page_token=page.next_token)
+
+    async def GetFactHistory(
+        self, request: pb.GetFactHistoryRequest, context: grpc.aio.ServicerContext
+    ) -> pb.GetFactHistoryResponse:
+        """Tells what happened to a fact."""
+        page = await get_fact_history(
+            await self._reading(request), to_page_request(request), fact_id=request.fact_id
+        )
+        return pb.GetFactHistoryResponse(events=map(to_fact_event, page.items), next_page_token=page.next_token)
 
     async def GetObservation(
         self, request: pb.GetObservationRequest, context: grpc.aio.ServicerContext
@@ -173,14 +197,16 @@ class ReaderServicer(pb_grpc.ReaderServiceServicer):
         self, request: pb.ListNeighborsRequest, context: grpc.aio.ServicerContext
     ) -> pb.ListNeighborsResponse:
         """Lists an entity's neighbours."""
+        as_of, known_at = to_known_moment(request.at)
         page = await list_neighbors(
-            await self._reading(request),
+            await self._reading(request, known_at=known_at),
             to_page_request(request),
             key=entity_key(request.entity),
             relations=request.relations,
             outgoing=request.direction != retrieval_pb2.DIRECTION_INCOMING,
             incoming=request.direction != retrieval_pb2.DIRECTION_OUTGOING,
-            as_of=to_moment(request.at, _method("ListNeighbors")),
+            as_of=as_of,
+            known_at=known_at,
         )
         neighbors = (to_neighbor(edge, entity) for edge, entity in page.items)
         return pb.ListNeighborsResponse(neighbors=neighbors, next_page_token=page.next_token)
@@ -196,7 +222,17 @@ class ReaderServicer(pb_grpc.ReaderServiceServicer):
         self, request: pb.GetNamespaceRequest, context: grpc.aio.ServicerContext
     ) -> pb.GetNamespaceResponse:
         """Reads a namespace's settings."""
-        return to_namespace_response(await get_namespace(await self._reading(request)))
+        return to_namespace_response(request.namespace, await get_namespace(await self._reading(request)))
+
+    async def GetPack(self, request: pb.GetPackRequest, context: grpc.aio.ServicerContext) -> pb.GetPackResponse:
+        """Reads a domain pack."""
+        pack = await get_pack(await self._reading(request), pack=request.pack, version=request.version)
+        return pb.GetPackResponse(pack=to_pack(pack))
+
+    async def ListPacks(self, request: pb.ListPacksRequest, context: grpc.aio.ServicerContext) -> pb.ListPacksResponse:
+        """Lists domain packs."""
+        page = await list_packs(await self._reading(request), to_page_request(request))
+        return pb.ListPacksResponse(packs=map(to_pack, page.items), next_page_token=page.next_token)
 
     async def ListNamespaces(
         self, request: pb.ListNamespacesRequest, context: grpc.aio.ServicerContext
@@ -239,14 +275,16 @@ class ReaderServicer(pb_grpc.ReaderServiceServicer):
         found = await digest(await self._reading(request, ADMIN))
         return pb.DigestResponse(digest=found.digest, tables=found.tables, rows=found.rows)
 
-    async def _reading(self, request: Any, permission: str = READ) -> ReadContext:
-        """The call's access to the store, once the database shows what the request's token asks for."""
+    async def _reading(self, request: Any, permission: str = READ, known_at: datetime | None = None) -> ReadContext:
+        """The call's access to the store, once the database shows what the request's token and its moment ask for."""
         view = View.of(current_caller(), request.namespace, permission)
         token = getattr(request, "consistency_token", "")
         if token:
             left_s = deadline_s_left()
             wait_s = self.settings.consistency_wait_s if left_s is None else left_s
             await self.database.wait_until_replayed(consistency_token.decode(token), timeout_s=wait_s)
+        if known_at is not None:
+            await self.moments.settle(request.namespace, known_at, timeout_s=self._timeout_s())
         return ReadContext(self.store, view, self._timeout_s())
 
     def _timeout_s(self) -> float:

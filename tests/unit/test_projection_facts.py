@@ -139,7 +139,6 @@ def test_supersession() -> None:
     ("assertion", "field"),
     [
         (fact(supersedes=[ALPHA]), "fact.supersedes"),
-        ({"correction": {"fact_id": ALPHA, "replacement": FACT}}, "correction.fact_id"),
         (
             {"correction": {"fact_id": OTHER, "replacement": {**FACT, "supersedes": [ALPHA]}}},
             "correction.replacement.supersedes",

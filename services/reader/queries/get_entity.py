@@ -11,7 +11,7 @@ from services.reader.store import Snapshot
 from shared.errors import NotFound
 
 
-async def get_entity(context: ReadContext, *, key: str, known_at: datetime | None) -> Row:
+async def get_entity(context: ReadContext, *, key: str, known_at: datetime | None = None) -> Row:
     """The entity, or the one that it was merged into. Raises NotFound where it is not stored or not visible."""
 
     async def work(snapshot: Snapshot) -> Row:

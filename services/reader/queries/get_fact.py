@@ -11,8 +11,8 @@ from services.reader.store import Snapshot
 from shared.errors import NotFound
 
 
-async def get_fact(context: ReadContext, *, fact_id: str, known_at: datetime | None) -> Row:
-    """The fact as it was known, whatever its interval and state. Raises NotFound where it was not, or is not visible."""
+async def get_fact(context: ReadContext, *, fact_id: str, known_at: datetime | None = None) -> Row:
+    """The fact as it was known, whatever its interval and state. Raises NotFound where it was not or is not visible."""
 
     async def work(snapshot: Snapshot) -> Row:
         store = snapshot if known_at is None else Past(snapshot, known_at)

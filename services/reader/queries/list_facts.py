@@ -27,10 +27,10 @@ async def list_facts(
     predicate: str,
     object_identity: tuple[str, str] | None,
     as_of: datetime | None,
-    known_at: datetime | None,
+    known_at: datetime | None = None,
     include_history: bool,
 ) -> Page[Row]:
-    """A page of the visible facts that hold at the moment, or of the whole history; as they were known at `known_at`."""
+    """A page of the visible facts that hold at `as_of`, or of the whole history, as they were known at `known_at`."""
     after = _position(page.after(str, str, int, str))
 
     async def work(snapshot: Snapshot) -> Page[Row]:

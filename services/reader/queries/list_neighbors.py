@@ -24,7 +24,7 @@ async def list_neighbors(
     outgoing: bool,
     incoming: bool,
     as_of: datetime | None,
-    known_at: datetime | None,
+    known_at: datetime | None = None,
 ) -> Page[tuple[Row, Row]]:
     """A page of edges, heaviest first, each with its neighbour. Raises NotFound for an entity that is not visible."""
     after = cast("tuple[float, str, str, bool, str] | None", page.after(float, str, str, bool, str))

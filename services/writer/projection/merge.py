@@ -16,6 +16,8 @@ _ATTRIBUTE = "attributes."
 _NULL = "null"
 # The name under which the stamp of a fact's first form is kept.
 _FIRST_FORM = "object"
+CORRECTED_IN_PLACE = "corrected"
+"""A mark without a value: its stamp is that of the latest correction of a fact which left its identity as it is."""
 
 
 @dataclass(frozen=True, slots=True)
