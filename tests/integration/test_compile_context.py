@@ -15,7 +15,7 @@ from palimpsest.v1.reference_pb2 import IMPORTANCE_CRITICAL, STATUS_STALE, Prove
 from services.reader.rows import CRITICAL
 from tests.integration.reader_process import Vectors, embed_all
 from tests.integration.reader_seed import NOON, Seed
-from tests.integration.writing import NAMESPACE, Writer, entity, fact, fact_id, observation, observation_id
+from tests.integration.writing import NAMESPACE, Writer, article, entity, fact, fact_id, observation, observation_id
 
 pytest_plugins = ("tests.integration.reader_fixtures",)
 
@@ -55,6 +55,18 @@ async def test_a_pack_of_a_fact_and_a_text(writer: Writer, reader: ReaderService
         assert (step.observation_id, step.uri) == (observation_id(sent), "https://jira/17")
         assert f"[{item.number}] " in pack.rendered
     assert "{test https://jira/17, 2026-08-01T09:00Z}" in pack.rendered
+
+
+async def test_a_part_of_a_document_tells_its_place_once(writer: Writer, reader: ReaderServiceStub) -> None:
+    """RE-7: title and heading path before the text, and neither again where the one begins with the other."""
+    text = "# Handbook\n\nIntroduction.\n\n## Retries\n\nThe gateway retries thrice.\n"
+    await writer.record(observation("1", article("doc:handbook", text, title="Handbook")))
+    await writer.record(observation("2", article("doc:notes", "# Gateway\n\nIt retries thrice, too.", title="Notes")))
+
+    rendered = (await compiled(reader, "gateway retries")).pack.rendered
+
+    assert "] Handbook › Retries: ## Retries\n\nThe gateway retries thrice. {test 1, " in rendered
+    assert "] Notes — Gateway: # Gateway\n\nIt retries thrice, too. {test 2, " in rendered
 
 
 async def test_the_default_budget(seed: Seed, reader: ReaderServiceStub) -> None:

@@ -9,10 +9,8 @@ from services.reader.intervals import with_interval
 from services.reader.retrieval.fusion import SignalScore
 from services.reader.retrieval.retrieve import Hit
 from services.reader.rows import CRITICAL, ItemKind, Origin, Row
+from shared.namespace_defaults import HYPOTHESIS_BELOW
 from shared.normal_form import normal_form
-
-HYPOTHESIS_BELOW = 0.5
-"""Confidence below which an item is packed as a hypothesis."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,11 +33,13 @@ class Item:
     importance: int
     source_path: str
     provenance: tuple[Origin, ...]
+    hypothesis_below: float = HYPOTHESIS_BELOW
+    rivals: tuple[str, ...] = ()
 
     @property
     def is_hypothesis(self) -> bool:
         """Whether it may only be told as a guess."""
-        return self.confidence is not None and self.confidence < HYPOTHESIS_BELOW
+        return self.confidence is not None and self.confidence < self.hypothesis_below
 
     @property
     def order(self) -> tuple[bool, float, int, str]:
@@ -47,17 +47,17 @@ class Item:
         return self.importance != CRITICAL, -self.score, self.kind, self.item_id
 
 
-def item_of(hit: Hit) -> Item:
+def item_of(hit: Hit, hypothesis_below: float = HYPOTHESIS_BELOW) -> Item:
     """The item that a hit stands for."""
     candidate, passage = hit.fused.candidate, hit.passage
     thing: Row = hit.fact or hit.entity or {}
-    text = _text(hit)
+    text = _text(hit).strip()
     return Item(
         kind=candidate.kind,
         item_id=candidate.item_id,
         text=text,
         compared=" ".join(normal_form(text).split()),
-        title=" — ".join(filter(None, (passage["title"], passage["heading"]))) if candidate.kind == 1 else "",
+        title=_place(passage["title"], passage["heading"]) if candidate.kind == ItemKind.CHUNK else "",
         score=hit.fused.score,
         signals=hit.fused.signals,
         status=candidate.status,
@@ -68,13 +68,22 @@ def item_of(hit: Hit) -> Item:
         importance=max(candidate.importance, thing.get("importance", 0)),
         source_path=passage["source_path"],
         provenance=hit.provenance,
+        hypothesis_below=hypothesis_below,
+        rivals=hit.rivals,
     )
+
+
+def _place(title: str, heading: str) -> str:
+    """Where a chunk stands; a document's first heading is often its title again, which is told once."""
+    told = not title or heading == title or heading.startswith(f"{title} › ")
+    return heading if told else " — ".join(filter(None, (title, heading)))
 
 
 def _text(hit: Hit) -> str:
     if hit.fact:
         return with_interval(hit.fact["sentence"], hit.fact["valid_from"], hit.fact["valid_to"])
     passage = hit.passage
-    if hit.entity and passage["title"] and passage["title"] not in passage["text"]:
+    # A chunk's title stands before it.
+    if hit.fused.candidate.kind != ItemKind.CHUNK and passage["title"] and passage["title"] not in passage["text"]:
         return "\n".join(filter(None, (passage["title"], passage["text"])))
     return str(passage["text"])
