@@ -92,6 +92,8 @@ def to_pack_item(number: int, item: Item) -> retrieval_pb2.PackItem:
         hypothesis=item.is_hypothesis,
         provenance=map(to_provenance_link, item.provenance),
         importance=enum_value(item.importance),
+        conflict=bool(item.rivals),
+        rival_fact_ids=item.rivals,
     )
 
 

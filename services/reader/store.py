@@ -10,7 +10,7 @@ from typing import Any, TypeVar, cast
 
 from services.reader.retrieval import tuning
 from services.reader.rows import Candidate, Filter, Row
-from services.reader.view import View
+from services.reader.view import View, rule_holders
 from shared.database import Connection, Database
 from shared.statements import load_statements
 
@@ -98,8 +98,14 @@ class Snapshot:
             tuning.COUNTED_ROWS,
             tuning.LEXICAL_ROWS,
             tuning.OTHER_SCRIPT_SHARE,
+            self._holders(wanted),
         )
         return [Candidate(**dict(row)) for row in rows]
+
+    def _holders(self, wanted: Filter) -> list[str]:
+        """Who is asking, as rules name it. One that sees all may ask on behalf of agents and roles that it names."""
+        named = wanted.labels if self._view.sees_all else ()
+        return [*self._view.holders, *(holder for label in named for holder in rule_holders(label))]
 
     async def has_lexemes_left_out(self, words: str) -> bool:
         """Whether the query has more lexemes than a search takes."""

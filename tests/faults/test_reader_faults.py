@@ -164,7 +164,7 @@ async def test_17_the_plan_is_the_one_that_was_chosen(
     statement = reader_store._SQL.with_table("search", vectors=table)
     arguments = (
         *(NAMESPACE, [], True, "", vector, approximate, 100, [], None, False, [], [], [], None, None, [], "[]"),
-        *(2_000.0, 64, tuning.COUNTED_ROWS, tuning.LEXICAL_ROWS, tuning.OTHER_SCRIPT_SHARE),
+        *(2_000.0, 64, tuning.COUNTED_ROWS, tuning.LEXICAL_ROWS, tuning.OTHER_SCRIPT_SHARE, []),
     )
 
     async def explained(connection: Any) -> str:

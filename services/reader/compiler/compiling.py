@@ -15,6 +15,7 @@ from services.reader.compiler.rendering import rendered_pack
 from services.reader.retrieval import tuning
 from services.reader.retrieval.retrieve import Hit
 from services.reader.rows import CRITICAL
+from shared.namespace_defaults import HYPOTHESIS_BELOW
 from shared.token_count import token_count
 
 _ID_DIGITS = 24
@@ -33,9 +34,12 @@ class ContextPack:
     omitted: tuple[str, ...]
 
 
-def compiled(hits: Sequence[Hit], budget: Budget, request: str) -> ContextPack:
+def compiled(
+    hits: Sequence[Hit], budget: Budget, request: str, *, hypothesis_below: float = HYPOTHESIS_BELOW
+) -> ContextPack:
     """Packs the hits. The id is made of the request and of what is packed: both equal, the pack is equal."""
-    packed = pack([item for item in map(item_of, hits) if _is_relevant(item, best=hits[0].fused.score)], budget)
+    items = (item_of(hit, hypothesis_below) for hit in hits)
+    packed = pack([item for item in items if _is_relevant(item, best=hits[0].fused.score)], budget)
     pack_id = _pack_id(request, packed.items, packed.texts)
     rendered = rendered_pack(pack_id, list(packed.texts))
     return ContextPack(

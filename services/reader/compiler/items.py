@@ -5,10 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass
 from datetime import datetime
 
-from services.reader.intervals import with_interval
 from services.reader.retrieval.fusion import SignalScore
 from services.reader.retrieval.retrieve import Hit
 from services.reader.rows import CRITICAL, ItemKind, Origin, Row
+from shared.intervals import with_interval
 from shared.namespace_defaults import HYPOTHESIS_BELOW
 from shared.normal_form import normal_form
 

@@ -43,6 +43,7 @@ def says(one: Item, other: Item) -> bool:
         (one.is_hypothesis and not other.is_hypothesis)
         or (one.status != Status.ACTIVE and other.status == Status.ACTIVE)
         or (one.importance != CRITICAL and other.importance == CRITICAL)
+        or (other.rivals and not one.rivals)
     )
 
 

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from services.reader.compiler.items import Item
-from services.reader.intervals import interval, moment
 from services.reader.rows import CRITICAL, ItemKind, Origin, Status
+from shared.intervals import interval, moment
 from shared.pack_marker import harmless, wrap
 
 BETWEEN_ITEMS = "\n"
@@ -35,6 +35,8 @@ def _marks(item: Item) -> list[str]:
     marks = ["critical"] if item.importance == CRITICAL else []
     if item.is_hypothesis:
         marks.append(f"hypothesis, confidence {item.confidence:.2f}")
+    if item.rivals:
+        marks.append("contradicted by other facts")
     if item.status in (Status.STALE, Status.DRAFT):
         marks.append(Status(item.status).name.lower())
     # A fact's sentence has its interval already.

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from enum import Enum
 
 from services.reader.embedder_client import EmbedderClient, QueryVector
 from services.reader.merges import keys_of
+from services.reader.namespaces import Acting, acting, rivals
 from services.reader.provenance import origins
 from services.reader.retrieval import tuning
 from services.reader.retrieval.abstention import Abstention, Relevance, judge
@@ -21,6 +23,14 @@ from services.reader.view import View
 from shared.errors import NotImplementedYet
 
 
+class Conflicts(Enum):
+    """Of which facts the rivals are sought."""
+
+    NONE = "none"
+    SINGLE_VALUED = "single-valued"
+    EVERY = "every"
+
+
 @dataclass(frozen=True, slots=True)
 class Query:
     """What is sought, and how."""
@@ -30,6 +40,8 @@ class Query:
     wanted: Filter = field(default_factory=Filter)
     limit: int = 10
     keep_irrelevant: bool = False
+    conflicts: Conflicts = Conflicts.NONE
+    """With any of them, the answer tells how the namespace behaves too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +54,8 @@ class Hit:
     entity: Row | None
     embedded: bool
     provenance: tuple[Origin, ...]
+    rivals: tuple[str, ...] = ()
+    """Facts that contradict it, where they were sought."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +68,7 @@ class Retrieved:
     missing: tuple[tuple[Signal, Cause], ...] = ()
     query_truncated: bool = False
     fingerprint: str = ""
+    namespace: Acting = field(default_factory=Acting)
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,13 +126,16 @@ class Retriever:
             asked_in_latin=is_latin(query.text),
         )
         kept = fused[: query.limit] if query.keep_irrelevant or judgement.abstention is Abstention.NONE else []
+        hits = await read_hits(snapshot, kept)
+        namespace = await acting(snapshot) if query.conflicts is not Conflicts.NONE else Acting()
         return Retrieved(
-            hits=await read_hits(snapshot, kept),
+            hits=await _with_rivals(snapshot, namespace, query, hits),
             abstention=judgement.abstention,
             relevance=judgement.relevance,
             missing=((Signal.VECTOR, vector),) if isinstance(vector, Cause) else (),
             query_truncated=await _is_truncated(snapshot, query, words),
             fingerprint=fingerprint,
+            namespace=namespace,
         )
 
     def _comparable(self, vector: QueryVector | Cause | None, space: SearchSpace) -> QueryVector | Cause | None:
@@ -135,6 +153,19 @@ async def _with_merged(snapshot: Snapshot, wanted: Filter) -> Filter:
     if not wanted.entity_keys:
         return wanted
     return replace(wanted, entity_keys=tuple(await keys_of(snapshot, *wanted.entity_keys)))
+
+
+async def _with_rivals(snapshot: Snapshot, namespace: Acting, query: Query, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
+    if query.conflicts is Conflicts.NONE:
+        return hits
+    found = await rivals(
+        snapshot,
+        namespace,
+        [hit.fact["fact_id"] for hit in hits if hit.fact],
+        as_of=query.wanted.as_of,
+        every=query.conflicts is Conflicts.EVERY,
+    )
+    return tuple(replace(hit, rivals=found.get(hit.fused.candidate.owner_key, ())) if hit.fact else hit for hit in hits)
 
 
 async def _has_no_vectors(snapshot: Snapshot, space: SearchSpace, candidates: Sequence[Candidate]) -> bool:

@@ -1,0 +1,28 @@
+"""ListPacks: the built-in packs and every registered version, by name and version."""
+
+from __future__ import annotations
+
+from typing import cast
+
+from services.reader.context import ReadContext
+from services.reader.namespaces import registered_packs
+from services.reader.pages import Page, PageRequest
+from services.reader.store import Snapshot
+from shared.domain_packs.built_in import BUILT_IN
+from shared.domain_packs.pack import Pack
+
+
+async def list_packs(context: ReadContext, page: PageRequest) -> Page[Pack]:
+    """A page of packs."""
+    after = cast("tuple[str, int]", page.after(str, int) or ("", 0))
+
+    async def work(snapshot: Snapshot) -> Page[Pack]:
+        registered = map(Pack.from_json, await registered_packs(snapshot, after=after, limit=page.limit))
+        built_in = (pack for pack in BUILT_IN.values() if _place(pack) > after)
+        return Page.cut(sorted([*registered, *built_in], key=_place)[: page.limit], page, _place)
+
+    return await context.snapshot(work)
+
+
+def _place(pack: Pack) -> tuple[str, int]:
+    return pack.pack, pack.version
