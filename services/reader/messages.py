@@ -11,8 +11,8 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from palimpsest.v1 import document_pb2, entity_pb2, fact_pb2, item_error_pb2, link_pb2, observation_pb2, reference_pb2
 from palimpsest.v1.error_reason_pb2 import ErrorReason
 
-from services.reader.intervals import with_interval
 from services.reader.rows import Row, Status
+from shared.fact_fields import fact_fields
 from shared.timestamps import from_datetime
 
 M = TypeVar("M", bound=Message)
@@ -77,32 +77,9 @@ def to_entity(row: Row) -> entity_pb2.Entity:
 def to_fact(row: Row) -> fact_pb2.Fact:
     """A fact; its sentence tells the interval too."""
     return fact_pb2.Fact(
-        namespace=row["namespace"],
-        fact_id=row["fact_id"],
-        subject_key=row["subject_key"],
-        predicate=row["predicate"],
+        **fact_fields(row),
         object=parsed(fact_pb2.FactObject, row["object"]),
-        valid_from=optional_time(row["valid_from"]),
-        valid_to=optional_time(row["valid_to"]),
-        observed_at=from_datetime(row["observed_at"]),
-        recorded_at=from_datetime(row["recorded_at"]),
-        evidence=row["evidence"],
-        confidence=row["confidence"],
-        importance=row["importance"],
-        observation_ids=row["observation_ids"],
-        supersedes=row["supersedes"],
-        superseded_by=row["superseded_by"],
-        closure=row["closure"],
-        source_path=row["source_path"],
-        scopes=row["scopes"],
-        origin=row["origin"],
-        attributes=row["attributes"],
         status=_status(row),
-        evidence_lost=row["evidence_lost"],
-        expires_at=optional_time(row["expires_at"]),
-        obsolete_at=optional_time(row["obsolete_at"]),
-        obsolete_reason=row["obsolete_reason"],
-        sentence=with_interval(row["sentence"], row["valid_from"], row["valid_to"]),
         last_confirmed_at=optional_time(row["last_confirmed_at"]),
     )
 

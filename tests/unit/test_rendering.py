@@ -9,8 +9,8 @@ import pytest
 
 from services.reader.compiler.items import Item
 from services.reader.compiler.rendering import rendered_item, rendered_pack, wrapper
-from services.reader.intervals import interval, with_interval
 from services.reader.rows import CRITICAL, ItemKind, Origin, Status
+from shared.intervals import interval, with_interval
 from shared.pack_marker import CLOSING, harmless
 
 DAY = datetime(2026, 8, 7, tzinfo=UTC)
