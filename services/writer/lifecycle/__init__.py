@@ -1,0 +1,1 @@
+"""RPCs by which operators decide over items and sources."""

@@ -1,0 +1,73 @@
+"""The writer's RPCs by which operators decide over items (EN-6)."""
+
+import grpc.aio
+from palimpsest.v1 import writer_service_pb2 as pb
+
+from services.writer.commands.archive_item import archive_item
+from services.writer.commands.confirm_item import confirm_item
+from services.writer.commands.delete_item import delete_item
+from services.writer.commands.restore_item import restore_item
+from services.writer.commands.undelete_item import undelete_item
+from services.writer.lifecycle_messages import operator, to_marked, to_moment
+from shared.database import Database
+from shared.interceptors.deadline import deadline_s_left
+from shared.timestamps import from_datetime
+
+
+class LifecycleRpcs:
+    """A part of the writer's servicer."""
+
+    _database: Database
+
+    async def ConfirmItem(
+        self, request: pb.ConfirmItemRequest, context: grpc.aio.ServicerContext
+    ) -> pb.ConfirmItemResponse:
+        """Confirms that an item still holds."""
+        last, token = await confirm_item(
+            self._database,
+            to_marked(request),
+            operator(request.namespace),
+            confirmed_at=to_moment(request, "confirmed_at"),
+            timeout_s=deadline_s_left(),
+        )
+        return pb.ConfirmItemResponse(last_confirmed_at=from_datetime(last), consistency_token=token)
+
+    async def ArchiveItem(
+        self, request: pb.ArchiveItemRequest, context: grpc.aio.ServicerContext
+    ) -> pb.ArchiveItemResponse:
+        """Puts an item away."""
+        by = operator(request.namespace)
+        changed, token = await archive_item(
+            self._database, to_marked(request), by, reason=request.reason, timeout_s=deadline_s_left()
+        )
+        return pb.ArchiveItemResponse(changed=changed, consistency_token=token)
+
+    async def RestoreItem(
+        self, request: pb.RestoreItemRequest, context: grpc.aio.ServicerContext
+    ) -> pb.RestoreItemResponse:
+        """Takes an archiving back."""
+        by = operator(request.namespace)
+        changed, token = await restore_item(
+            self._database, to_marked(request), by, reason=request.reason, timeout_s=deadline_s_left()
+        )
+        return pb.RestoreItemResponse(changed=changed, consistency_token=token)
+
+    async def DeleteItem(
+        self, request: pb.DeleteItemRequest, context: grpc.aio.ServicerContext
+    ) -> pb.DeleteItemResponse:
+        """Hides an item everywhere."""
+        by = operator(request.namespace)
+        deleted, token = await delete_item(
+            self._database, to_marked(request), by, reason=request.reason, timeout_s=deadline_s_left()
+        )
+        return pb.DeleteItemResponse(changed=deleted.changed, chunks=deleted.chunks, consistency_token=token)
+
+    async def UndeleteItem(
+        self, request: pb.UndeleteItemRequest, context: grpc.aio.ServicerContext
+    ) -> pb.UndeleteItemResponse:
+        """Takes a deletion back."""
+        by = operator(request.namespace)
+        changed, token = await undelete_item(
+            self._database, to_marked(request), by, reason=request.reason, timeout_s=deadline_s_left()
+        )
+        return pb.UndeleteItemResponse(changed=changed, consistency_token=token)
