@@ -47,12 +47,17 @@ WHERE p.namespace = $1 AND p.state = 1 AND ($3 OR NOT EXISTS (
     WHERE e.namespace = $1 AND e.natural_key IN (p.first_key, p.second_key) AND NOT visible(e.restricting, $2, $3)));
 
 -- name: evidence_expiring
--- Facts that hold now and leave the answers by themselves before $4.
+-- Facts that hold now and leave the answers by themselves before $4: they expire, or the last observation that they rest on
+-- is redacted $5 seconds after it was recorded (NULL: never).
 SELECT count(*) AS number
-FROM facts AS f
+FROM facts AS f JOIN passages AS p ON p.namespace = $1 AND p.kind = 2 AND p.owner_key = f.fact_id
 WHERE f.namespace = $1
-    AND NOT f.evidence_lost AND NOT f.withdrawn AND f.closure <> 4 AND f.status IN (1, 3)
-    AND f.expires_at > now() AND f.expires_at <= $4
+    AND NOT p.hidden AND p.status IN (1, 3)
+    AND (f.expires_at IS NULL OR f.expires_at > now())
+    AND (f.expires_at <= $4::timestamptz OR (
+        SELECT max(o.recorded_at) + make_interval(secs => $5::float8)
+        FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
+        WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id) <= $4)
     AND (f.valid_from IS NULL OR f.valid_from <= now())
     AND (f.valid_to IS NULL OR f.valid_to > now())
     AND visible(f.restricting, $2, $3)
@@ -70,9 +75,9 @@ WHERE f.namespace = $1
 -- least $4 seconds old, less those of the next age. A conflict is as old as its newer fact.
 WITH shown AS NOT MATERIALIZED (
     SELECT f.*
-    FROM facts AS f
+    FROM facts AS f JOIN passages AS p ON p.namespace = $1 AND p.kind = 2 AND p.owner_key = f.fact_id
     WHERE f.namespace = $1 AND f.predicate = ANY ($5::text[])
-        AND NOT f.evidence_lost AND NOT f.withdrawn AND f.closure <> 4 AND f.status IN (1, 3)
+        AND NOT p.hidden AND p.status IN (1, 3)
         AND (f.expires_at IS NULL OR f.expires_at > now())
         AND visible(f.restricting, $2, $3)
         AND ($3 OR (
@@ -89,7 +94,8 @@ pairs AS (
     FROM shown AS one JOIN shown AS other
         ON other.subject_key = one.subject_key AND other.predicate = one.predicate AND other.fact_id > one.fact_id
         AND (other.object_type, other.object_text) <> (one.object_type, one.object_text)
-    WHERE coalesce(greatest(one.valid_from, other.valid_from), '-infinity') < coalesce(least(one.valid_to, other.valid_to), 'infinity')
+    WHERE coalesce(greatest(one.valid_from, other.valid_from), '-infinity')
+        < coalesce(least(one.valid_to, other.valid_to), 'infinity')
 )
 SELECT age.from_s, count(pairs.age_s) AS number
 FROM (SELECT from_s, lead(from_s) OVER (ORDER BY from_s) AS before_s FROM unnest($4::bigint[]) AS from_s) AS age
@@ -106,7 +112,8 @@ WITH waiting AS (
 )
 SELECT age.from_s, count(waiting.age_s) AS number
 FROM (SELECT from_s, lead(from_s) OVER (ORDER BY from_s) AS before_s FROM unnest($4::bigint[]) AS from_s) AS age
-    LEFT JOIN waiting ON greatest(waiting.age_s, 0) >= age.from_s AND (age.before_s IS NULL OR waiting.age_s < age.before_s)
+    LEFT JOIN waiting
+        ON greatest(waiting.age_s, 0) >= age.from_s AND (age.before_s IS NULL OR waiting.age_s < age.before_s)
 GROUP BY age.from_s
 ORDER BY age.from_s;
 

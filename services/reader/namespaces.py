@@ -45,6 +45,12 @@ class Acting:
         return float(self._context.get("hypothesis_below", HYPOTHESIS_BELOW))
 
     @property
+    def observations_kept_s(self) -> float | None:
+        """How long after they are recorded observations are redacted. None: never."""
+        kept: str = json.loads(self.settings).get("retention", {}).get("observations", "")
+        return float(kept.removesuffix("s")) if kept else None
+
+    @property
     def single_valued(self) -> list[str]:
         """Predicates of which a subject has one object at a time."""
         return sorted({each.relation for each in self._relations if each.is_single})

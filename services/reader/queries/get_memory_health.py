@@ -8,6 +8,7 @@ from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
 from services.reader.context import ReadContext
+from services.reader.namespaces import acting
 from services.reader.rows import Row
 from services.reader.store import Snapshot
 from shared.statements import load_statements
@@ -37,8 +38,8 @@ class MemoryHealth:
     rejected: Mapping[str, int]
     embedding_backlog: tuple[AgeCount, ...]
     duplicate_proposals: int
-    # "In no answer for 90 days" can only be said where answers have been recorded for 90 days. They are not yet, and what
-    # is not known must not be reported as a finding: zero, until there are traces that go back so far.
+    # "In no answer for 90 days" can only be said where answers have been recorded for 90 days. They are not yet, and
+    # what is not known must not be reported as a finding: zero, until there are traces that go back so far.
     never_recalled: int = 0
 
 
@@ -46,23 +47,19 @@ async def get_memory_health(context: ReadContext) -> MemoryHealth:
     """The report; zeros for an unknown namespace."""
 
     async def work(snapshot: Snapshot) -> MemoryHealth:
-        single_valued = await single_valued_predicates(snapshot)
-        [expiring] = await snapshot.run(_SQL.evidence_expiring, datetime.now(UTC) + EXPIRES_WITHIN)
+        namespace = await acting(snapshot)
+        soon = datetime.now(UTC) + EXPIRES_WITHIN
+        [expiring] = await snapshot.run(_SQL.evidence_expiring, soon, namespace.observations_kept_s)
         [proposals] = await snapshot.run(_SQL.count_proposals)
         return MemoryHealth(
             evidence_expiring=expiring["number"],
-            conflicts=_ages(await snapshot.run(_SQL.conflicts_by_age, list(CONFLICT_AGES_S), single_valued)),
+            conflicts=_ages(await snapshot.run(_SQL.conflicts_by_age, list(CONFLICT_AGES_S), namespace.single_valued)),
             rejected={row["reason"]: row["number"] for row in await snapshot.run(_SQL.rejections)},
             embedding_backlog=_ages(await snapshot.run(_SQL.backlog_by_age, list(BACKLOG_AGES_S))),
             duplicate_proposals=proposals["number"],
         )
 
     return await context.snapshot(work)
-
-
-async def single_valued_predicates(snapshot: Snapshot) -> list[str]:
-    """Predicates of which a subject has one object at a time."""
-    return []
 
 
 def _ages(rows: Sequence[Row]) -> tuple[AgeCount, ...]:
