@@ -54,7 +54,12 @@ class Mode(NamedTuple):
     clients: int
 
 
-MODES = (Mode("single_1", 1, 1), Mode("single_8", 1, CLIENTS), Mode("batch_1", BATCH, 1), Mode("batch_8", BATCH, CLIENTS))
+MODES = (
+    Mode("single_1", 1, 1),
+    Mode("single_8", 1, CLIENTS),
+    Mode("batch_1", BATCH, 1),
+    Mode("batch_8", BATCH, CLIENTS),
+)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ queue, claims, links; within each by rising key. So writers wait for each other,
 import asyncio
 import hashlib
 import logging
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from services.writer.namespace_packs import NamespacePacks
 from services.writer.namespace_store import NamespaceStore
@@ -17,15 +17,16 @@ from services.writer.recording import Outcome, PreparedObservation
 from services.writer.steps.claiming import claim, first_of_each, outcomes
 from services.writer.steps.documents import write_documents
 from services.writer.steps.entities import write_entities
-from services.writer.steps.facts import write_facts
+from services.writer.steps.facts import Refusal, write_facts
 from services.writer.steps.links import write_links
 from services.writer.steps.passages import wanted_passages, write_passages
 from services.writer.steps.refusals import write_refusals
-from services.writer.steps.standing import settle_touched
+from services.writer.steps.standing import settle_standing
+from services.writer.steps.withdrawal import refused_sources
 from services.writer.steps.timelines import Timelines
-from services.writer.store import Store
+from services.writer.store import Key, Store
 from shared.database import Connection, Database, StatementFailed
-from shared.errors import Internal
+from shared.errors import Internal, PalimpsestError
 from shared.logs import current_trace_id
 
 _log = logging.getLogger(__name__)
@@ -120,49 +121,61 @@ class Applier:
         self, connection: Connection, items: Sequence[PreparedObservation], alone_in: set[str]
     ) -> list[Outcome]:
         store = Store(connection)
-        await _lock(store, items, alone_in)
-        namespaces = NamespaceStore(connection)
-        await _check_settings(namespaces, items)
+        has_marks = await _lock(store, items, alone_in)
+        refused = await refused_sources(connection, store, items) if has_marks else {}
+        if refused:
+            return await self._write_others(connection, items, alone_in, refused)
         claimed = await claim(store, items)
+        refusals: Sequence[Refusal] = ()
         projections = [item.projection for key, item in sorted(first_of_each(items).items()) if key in claimed]
         if projections:
             entities = await write_entities(store, projections)
-            facts, refusals = await write_facts(store, projections, _timelines(namespaces, items))
+            facts, refusals = await write_facts(store, projections, _timelines(NamespaceStore(connection), items))
             documents = await write_documents(store, projections)
             wanted = wanted_passages(projections, entities, facts, documents)
             await write_passages(PassageStore(connection), wanted)
             await write_links(store, projections, entities)
             await write_refusals(store, refusals, self._assertion_count)
-            asserted = {(each.namespace, fact.fact_id) for each in projections for fact in each.facts}
-            await settle_touched(connection, entities.keys(), asserted)
-        return await outcomes(store, items, claimed)
+            if has_marks:
+                asserted = {(each.namespace, fact.fact_id) for each in projections for fact in each.facts}
+                await settle_standing(connection, entities.keys(), asserted)
+        reconsidered = {(each.namespace, each.statement.stamp.observation_id) for each in refusals}
+        return await outcomes(store, items, claimed, reconsidered)
+
+    async def _write_others(
+        self,
+        connection: Connection,
+        items: Sequence[PreparedObservation],
+        alone_in: set[str],
+        refused: Mapping[Key, PalimpsestError],
+    ) -> list[Outcome]:
+        """Writes those that are not refused; answers what became of each, in order."""
+        others = [item for item in items if item.key not in refused]
+        found = iter(await self._write(connection, others, alone_in) if others else ())
+        return [refused[item.key] if item.key in refused else next(found) for item in items]
 
 
-async def _lock(store: Store, items: Sequence[PreparedObservation], alone_in: set[str]) -> None:
-    """Locks the namespaces, shared where possible.
+async def _lock(store: Store, items: Sequence[PreparedObservation], alone_in: set[str]) -> bool:
+    """Locks the namespaces, shared where possible; answers whether anything there can hide what is written.
 
     A claim or a supersession takes effect when its other end arrives. Two transactions that write the two ends at the
     same time would not see each other: so who writes such statements, or facts that stored ones speak of, is alone in
-    the namespace.
+    the namespace. Settings and marks are changed alone, too: what acts now acts till the commit.
     """
-    namespaces = {item.namespace for item in items}
-    await store.lock_namespaces(sorted((namespace_lock_key(name), name in alone_in) for name in namespaces))
+    namespaces = {item.namespace: item.packs.version for item in items}
     facts = {
         (item.namespace, fact.fact_id)
         for item in items
         if item.namespace not in alone_in
         for fact in item.projection.facts
     }
-    if connected := await store.namespaces_with_statements_about(sorted(facts)):
+    locks = ((name, namespace_lock_key(name), name in alone_in) for name in namespaces)
+    states = await store.lock_for_writing(sorted(locks, key=lambda lock: lock[1]), sorted(facts))
+    if connected := {state.namespace for state in states if state.has_statements}:
         raise _MustBeAloneError(connected)
-
-
-async def _check_settings(store: NamespaceStore, items: Sequence[PreparedObservation]) -> None:
-    """Under the lock, which changes of settings take alone: what acts now acts till the commit."""
-    projected_under = {item.namespace: item.packs.version for item in items}
-    versions = await store.settings_versions(sorted(projected_under))
-    if changed := {name for name, version in versions.items() if version != projected_under[name]}:
+    if changed := {each.namespace for each in states if each.settings_version != namespaces[each.namespace]}:
         raise _SettingsChangedError(changed)
+    return any(state.has_marks for state in states)
 
 
 def _timelines(store: NamespaceStore, items: Sequence[PreparedObservation]) -> Timelines:

@@ -5,6 +5,7 @@ statement.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias
@@ -38,6 +39,18 @@ _fact = attributes(
 _OBSERVATION_WIDTH, _ENTITY_WIDTH, _FACT_WIDTH = 20, 24, 27
 
 
+@dataclass(frozen=True, slots=True)
+class NamespaceState:
+    """What a writer must know of a namespace that it has locked."""
+
+    namespace: str
+    settings_version: int
+    has_statements: bool
+    """A stored supersession names one of the facts that were asked about."""
+    has_marks: bool
+    """Something there can hide or archive an item, or makes one a vault's."""
+
+
 class Store:
     """The statements of one transaction."""
 
@@ -48,9 +61,11 @@ class Store:
         """Hold (key, exclusive) locks till the end of the transaction; give them by rising key."""
         await self._run("lock_namespaces", locks, 2)
 
-    async def namespaces_with_statements_about(self, facts: Keys) -> set[str]:
-        """Namespaces in which a stored supersession names one of the facts, as the older or the newer."""
-        return {row["namespace"] for row in await self._run("namespaces_with_statements_about", facts, 2)}
+    async def lock_for_writing(self, locks: Iterable[tuple[str, int, bool]], facts: Keys) -> list[NamespaceState]:
+        """Hold (namespace, key, exclusive) locks till the end of the transaction; give them by rising key. Answers what is
+        committed of each namespace by then; `facts` are those that statements are looked for."""
+        rows = await self._run("lock_for_writing", locks, 3, *columns(facts, 2))
+        return [NamespaceState(**row) for row in rows]
 
     async def claim_observations(self, observations: Iterable[Any]) -> dict[Key, datetime]:
         """Store those that are not stored, and answer these with their `recorded_at`. A row that another transaction is
@@ -70,9 +85,12 @@ class Store:
         """Replace (namespace, observation_id, status, failures as JSON). What is not stored is passed over."""
         await self._run("update_outcomes", outcomes, 4)
 
-    async def insert_entities(self, states: Mapping[Key, Any]) -> set[Key]:
-        """Insert entities that are not there; answers which. One that another transaction inserts is waited for."""
-        rows = await self._run("insert_entities", _rows(states, _entity), _ENTITY_WIDTH)
+    async def insert_entities(self, states: Mapping[Key, Any], evidence: Iterable[Sequence[Any]]) -> set[Key]:
+        """Insert entities that are not there; answers which. One that another transaction inserts is waited for.
+
+        Adds evidence of any of them, (namespace, natural_key, observation_id, occurred_at, described), too.
+        """
+        rows = await self._run("insert_entities", _rows(states, _entity), _ENTITY_WIDTH, *columns(evidence, 5))
         return {(row["namespace"], row["natural_key"]) for row in rows}
 
     async def lock_entities(self, keys: Keys) -> dict[Key, Row]:
@@ -82,10 +100,6 @@ class Store:
     async def update_entities(self, states: Mapping[Key, Any]) -> None:
         """Replace what assertions decide of entities that are locked."""
         await self._run("update_entities", _rows(states, _entity), _ENTITY_WIDTH)
-
-    async def insert_entity_evidence(self, rows: Iterable[tuple[str, str, str, datetime]]) -> None:
-        """Add (namespace, natural_key, observation_id, occurred_at); what is there stays."""
-        await self._run("insert_entity_evidence", rows, 4)
 
     async def insert_facts(self, states: Mapping[Key, Any]) -> set[Key]:
         """Insert facts that are not there; answers which. One that another transaction inserts is waited for."""
@@ -150,14 +164,12 @@ class Store:
         """Set the target_key of claims, given behind their keys."""
         await self._run("update_claims", rows, 6)
 
-    async def upsert_link_evidence(self, rows: Iterable[Sequence[Any]]) -> None:
-        """Add (namespace, source_key, relation, target_key, observation_id, claimed, weight); the greater weight
-        stays."""
-        await self._run("upsert_link_evidence", rows, 7)
+    async def upsert_links(self, links: Iterable[Sequence[Any]], evidence: Iterable[Sequence[Any]]) -> None:
+        """Add (namespace, source_key, relation, target_key, weight); the greater weight stays. They stay locked.
 
-    async def upsert_links(self, rows: Iterable[Sequence[Any]]) -> None:
-        """Add (namespace, source_key, relation, target_key, weight); the greater weight stays. They stay locked."""
-        await self._run("upsert_links", rows, 5)
+        Adds their evidence, (namespace, source_key, relation, target_key, observation_id, claimed, weight), too.
+        """
+        await self._run("upsert_links", links, 5, *columns(evidence, 7))
 
     async def delete_link_evidence(self, rows: Iterable[Sequence[Any]]) -> None:
         """Delete (namespace, source_key, relation, target_key, observation_id, claimed); what is not there is passed

@@ -8,14 +8,9 @@ SELECT CASE WHEN wanted.exclusive THEN pg_advisory_xact_lock(wanted.key)::text
             ELSE pg_advisory_xact_lock_shared(wanted.key)::text END
 FROM unnest($1::bigint[], $2::boolean[]) AS wanted (key, exclusive);
 
--- name: namespaces_with_statements_about
--- Namespaces in which a statement of supersession names one of the facts.
-SELECT DISTINCT given.namespace
-FROM unnest($1::text[], $2::text[]) AS given (namespace, fact_id)
-WHERE EXISTS (SELECT FROM fact_supersessions AS statement
-              WHERE statement.namespace = given.namespace AND statement.old_fact_id = given.fact_id)
-   OR EXISTS (SELECT FROM fact_supersessions AS statement
-              WHERE statement.namespace = given.namespace AND statement.new_fact_id = given.fact_id);
+-- name: lock_for_writing
+-- Locks namespaces till the end of the transaction, and says what a writer must know of them.
+SELECT * FROM lock_for_writing($1::text[], $2::bigint[], $3::boolean[], $4::text[], $5::text[]);
 
 -- name: claim_observations
 -- Stores those that are not stored yet. Waits for whoever is storing one of them right now.
@@ -58,7 +53,12 @@ FROM unnest($1::text[], $2::text[], $3::smallint[], $4::text[]) AS given (namesp
 WHERE observations.namespace = given.namespace AND observations.observation_id = given.observation_id;
 
 -- name: insert_entities
--- Those that are not there yet. Waits for whoever is inserting one of them right now.
+-- Those that are not there yet, and who wrote or named any of them. Waits for whoever is inserting one of them right now.
+WITH evidence AS (
+    INSERT INTO entity_evidence (namespace, natural_key, observation_id, occurred_at, described)
+    SELECT * FROM unnest($25::text[], $26::text[], $27::text[], $28::timestamptz[], $29::boolean[])
+    ON CONFLICT DO NOTHING
+)
 INSERT INTO entities (
     namespace, natural_key, kind, title, aliases, source_path, source_id, url, author, source_created_at,
     source_updated_at, confidence, importance, last_seen_at, attributes, status, expires_at, scopes, provenance,
@@ -105,12 +105,6 @@ FROM unnest(
     source_updated_at, confidence, importance, last_seen_at, attributes, status, expires_at, scopes, provenance,
     pii_categories, placeholder, stamps, restricting, applies)
 WHERE entities.namespace = given.namespace AND entities.natural_key = given.natural_key;
-
--- name: insert_entity_evidence
--- Observations that wrote or named entities.
-INSERT INTO entity_evidence (namespace, natural_key, observation_id, occurred_at)
-SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[])
-ON CONFLICT DO NOTHING;
 
 -- name: insert_facts
 -- Those that are not there yet. Waits for whoever is inserting one of them right now.
@@ -311,17 +305,17 @@ FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text
 WHERE claim.namespace = given.namespace AND claim.source_key = given.source_key AND claim.relation = given.relation
   AND claim.target_kind = given.target_kind AND claim.target_ref = given.target_ref;
 
--- name: upsert_link_evidence
--- Observations that links rest on.
-INSERT INTO link_evidence (namespace, source_key, relation, target_key, observation_id, claimed, weight)
-SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::boolean[], $7::double precision[])
-ON CONFLICT (namespace, source_key, relation, target_key, observation_id, claimed) DO UPDATE
-SET weight = excluded.weight
-WHERE link_evidence.weight < excluded.weight;
-
 -- name: upsert_links
--- Links with the greatest weight of their evidence. A link that is there is locked, whether its weight changes or not; one
+-- Links with the greatest weight of their evidence, and the evidence. A link that is there is locked, whether its weight changes or not; one
 -- that curation drew becomes the source's.
+WITH evidence AS (
+    INSERT INTO link_evidence (namespace, source_key, relation, target_key, observation_id, claimed, weight)
+    SELECT * FROM unnest(
+        $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::boolean[], $12::double precision[])
+    ON CONFLICT (namespace, source_key, relation, target_key, observation_id, claimed) DO UPDATE
+    SET weight = excluded.weight
+    WHERE link_evidence.weight < excluded.weight
+)
 INSERT INTO links (namespace, source_key, relation, target_key, weight)
 SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::double precision[])
 ON CONFLICT (namespace, source_key, relation, target_key) DO UPDATE

@@ -216,6 +216,8 @@ CREATE INDEX entities_by_source_id ON entities (namespace, kind, source_id) WHER
 -- By which curation finds the targets of links that wait. Hashed: addresses and paths may be longer than an index entry.
 CREATE INDEX entities_by_url ON entities (namespace, hashtextextended(url, 0)) WHERE url <> '';
 CREATE INDEX entities_by_source_path ON entities (namespace, hashtextextended(source_path, 0)) WHERE source_path <> '';
+-- By which an exact title finds its entity (FA-9).
+CREATE INDEX entities_by_title ON entities (namespace, hashtextextended(normal_form(title), 0)) WHERE title <> '';
 -- Lists of a kind.
 CREATE INDEX entities_by_kind ON entities (namespace, kind, natural_key);
 
@@ -225,6 +227,8 @@ CREATE TABLE entity_evidence (
     natural_key text NOT NULL,
     observation_id text NOT NULL,
     occurred_at timestamptz NOT NULL,
+    -- Whether it said something of the entity, or only named it: what re-projection has to read.
+    described boolean NOT NULL DEFAULT true,
     PRIMARY KEY (namespace, natural_key, observation_id)
 );
 -- What redaction of an observation touches.
@@ -295,6 +299,8 @@ CREATE UNIQUE INDEX passages_by_owner ON passages (namespace, kind, owner_key, o
 CREATE INDEX passages_by_words ON passages USING gin (namespace, tsv) WHERE NOT hidden;
 -- Consumer tags.
 CREATE INDEX passages_by_meta ON passages USING gin (namespace, meta jsonb_path_ops) WHERE meta <> '{}';
+-- By which an exact text finds what says it (FA-9). Hashed: a text may be longer than an index entry.
+CREATE INDEX passages_by_text ON passages (namespace, hashtextextended(normal_form(text), 0));
 -- Neighbours in a session, in time.
 CREATE INDEX passages_by_stream ON passages (namespace, source_system, source_stream, occurred_at);
 -- By which documents that share pieces of text find each other.
@@ -866,3 +872,32 @@ CREATE TRIGGER forget_versions AFTER DELETE ON facts
     REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION forget_fact_versions();
 CREATE TRIGGER forget_versions AFTER DELETE ON entities
     REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION forget_entity_versions();
+
+-- Locks namespaces for a writer, shared or alone, in the order given, and only then looks at what it must know of them; one
+-- round trip, because each query of a volatile function sees what was committed up to then.
+CREATE FUNCTION lock_for_writing(
+    names text[], lock_keys bigint[], alone boolean[], fact_namespaces text[], fact_ids text[])
+    RETURNS TABLE (namespace text, settings_version bigint, has_statements boolean, has_marks boolean)
+    LANGUAGE plpgsql VOLATILE
+AS $$
+BEGIN
+    PERFORM CASE WHEN wanted.alone THEN pg_advisory_xact_lock(wanted.key)::text
+                 ELSE pg_advisory_xact_lock_shared(wanted.key)::text END
+    FROM unnest(lock_keys, alone) AS wanted (key, alone);
+    RETURN QUERY
+        SELECT given.name,
+            coalesce((SELECT max(settings.version) FROM namespace_settings AS settings
+                      WHERE settings.namespace = given.name), 0),
+            EXISTS (
+                SELECT FROM unnest(fact_namespaces, fact_ids) AS fact (namespace, id)
+                WHERE fact.namespace = given.name AND (
+                    EXISTS (SELECT FROM fact_supersessions AS said
+                            WHERE said.namespace = given.name AND said.old_fact_id = fact.id)
+                    OR EXISTS (SELECT FROM fact_supersessions AS said
+                               WHERE said.namespace = given.name AND said.new_fact_id = fact.id))),
+            EXISTS (SELECT FROM item_marks AS mark WHERE mark.namespace = given.name)
+                OR EXISTS (SELECT FROM sources AS source WHERE source.namespace = given.name AND source.state <> 1)
+                OR EXISTS (SELECT FROM vault_observations AS vault WHERE vault.namespace = given.name)
+        FROM unnest(names) AS given (name);
+END
+$$;

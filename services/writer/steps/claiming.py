@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from datetime import datetime
 
 from services.writer.recording import Outcome, PreparedObservation, Recorded
@@ -23,13 +24,36 @@ def first_of_each(items: Iterable[PreparedObservation]) -> dict[Key, PreparedObs
 
 
 async def outcomes(
-    store: Store, items: Sequence[PreparedObservation], claimed: Mapping[Key, datetime]
+    store: Store,
+    items: Sequence[PreparedObservation],
+    claimed: Mapping[Key, datetime],
+    reconsidered: AbstractSet[Key],
 ) -> list[Outcome]:
-    """What became of each item, in order, after all else is written: statuses may have changed since the claim."""
-    stored = await store.stored_observations(sorted({item.key for item in items}))
-    rows = {(row["namespace"], row["observation_id"]): row for row in stored}
+    """What became of each item, in order, after all else is written: of those `reconsidered` the status may have changed
+    since the claim."""
     first = first_of_each(items)
-    return [_outcome(item, rows[item.key], is_new=item.key in claimed and item is first[item.key]) for item in items]
+    fresh = {key for key in claimed if key not in reconsidered}
+    unsure = {item.key for item in items if item.key not in fresh or item is not first[item.key]}
+    stored = await store.stored_observations(sorted(unsure))
+    rows = {(row["namespace"], row["observation_id"]): row for row in stored}
+    return [
+        _outcome(item, rows[item.key], is_new=item.key in claimed and item is first[item.key])
+        if item.key in rows
+        else _recorded(item, claimed[item.key])
+        for item in items
+    ]
+
+
+def _recorded(item: PreparedObservation, recorded_at: datetime) -> Recorded:
+    return Recorded(
+        observation_id=item.observation_id,
+        duplicate=False,
+        status=item.status,
+        failures=item.failures,
+        recorded_at=recorded_at,
+        entity_keys=item.entity_keys,
+        fact_ids=item.fact_ids,
+    )
 
 
 def _outcome(item: PreparedObservation, row: Row, *, is_new: bool) -> Outcome:

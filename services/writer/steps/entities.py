@@ -34,7 +34,7 @@ async def write_entities(store: Store, projections: Sequence[Projection]) -> dic
     """Writes the entities of projections, and their evidence. Those that are returned stay locked."""
     writes = _by_key(projections)
     fresh = {key: merge_entity(None, said) for key, said in writes.items()}
-    inserted = await store.insert_entities(fresh)
+    inserted = await store.insert_entities(fresh, _evidence(projections))
     rows = await store.lock_entities(sorted(fresh.keys() - inserted))
     touched = {key: TouchedEntity(None, fresh[key]) for key in inserted}
     for key in fresh.keys() - inserted:
@@ -43,7 +43,6 @@ async def write_entities(store: Store, projections: Sequence[Projection]) -> dic
     await store.update_entities(
         {key: entity.after for key, entity in touched.items() if entity.before and differ(entity.before, entity.after)}
     )
-    await store.insert_entity_evidence(sorted(_evidence(projections)))
     return touched
 
 
@@ -71,9 +70,10 @@ def _by_key(projections: Iterable[Projection]) -> dict[Key, list[EntityWrite]]:
     return dict(writes)
 
 
-def _evidence(projections: Iterable[Projection]) -> set[tuple[str, str, str, datetime]]:
-    return {
-        (projection.namespace, write.key, projection.observation_id, projection.occurred_at)
-        for projection in projections
-        for write in projection.entities
-    }
+def _evidence(projections: Iterable[Projection]) -> list[tuple[str, str, str, datetime, bool]]:
+    described: dict[tuple[str, str, str, datetime], bool] = {}
+    for projection in projections:
+        for write in projection.entities:
+            key = (projection.namespace, write.key, projection.observation_id, projection.occurred_at)
+            described[key] = described.get(key, False) or write.described or bool(write.fields)
+    return [(*key, said) for key, said in sorted(described.items())]

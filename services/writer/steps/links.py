@@ -45,11 +45,13 @@ async def _write(store: Store, claims: Sequence[Claim], evidence: Mapping[Eviden
     await store.update_claims(sorted((*claim.key, claim.target) for claim in moved))
     gone = {key for claim in moved if claim.former_target for key in claim.evidence(claim.former_target)}
     await store.delete_link_evidence(sorted(gone))
-    await store.upsert_link_evidence((*key, weight) for key, weight in sorted(evidence.items()))
     weights: dict[tuple[str, ...], float] = {}
     for key, weight in evidence.items():
         weights[key[:4]] = max(weight, weights.get(key[:4], 0.0))
-    await store.upsert_links((*key, weight) for key, weight in sorted(weights.items()))
+    await store.upsert_links(
+        ((*key, weight) for key, weight in sorted(weights.items())),
+        ((*key, weight) for key, weight in sorted(evidence.items())),
+    )
     await store.settle_links(sorted({key[:4] for key in gone}))
 
 
@@ -98,7 +100,10 @@ def _claim_rows(projections: Iterable[Projection]) -> list[tuple[object, ...]]:
 def _evidence(projections: Iterable[Projection], claims: Iterable[Claim]) -> dict[EvidenceKey, float]:
     """Weights of what links rest on: what was said of them, and the claims that have a target."""
     said = (
-        ((projection.namespace, link.source_key, link.relation, link.target_key, link.observation_id, False), link.weight)
+        (
+            (projection.namespace, link.source_key, link.relation, link.target_key, link.observation_id, False),
+            link.weight,
+        )
         for projection in projections
         for link in projection.links
     )
