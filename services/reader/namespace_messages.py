@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import asdict
-from typing import Any
 
 from google.protobuf.json_format import ParseDict
 from palimpsest.v1 import namespace_pb2
@@ -12,13 +10,12 @@ from palimpsest.v1 import reader_service_pb2 as pb
 
 from services.reader.messages import optional_time
 from services.reader.namespaces import Acting
-from shared.domain_packs.pack import Pack
 from shared.namespace_defaults import fill_in
 
 
-def to_pack(pack: Pack) -> namespace_pb2.DomainPack:
-    """A pack."""
-    return ParseDict(_said(asdict(pack)), namespace_pb2.DomainPack())
+def to_pack(definition: str) -> namespace_pb2.DomainPack:
+    """A pack, from the JSON that it is stored as."""
+    return ParseDict(json.loads(definition), namespace_pb2.DomainPack())
 
 
 def to_namespace_response(name: str, namespace: Acting) -> pb.GetNamespaceResponse:
@@ -34,10 +31,3 @@ def to_namespace_response(name: str, namespace: Acting) -> pb.GetNamespaceRespon
             updated_by=namespace.updated_by,
         )
     )
-
-
-def _said(value: Any) -> Any:
-    """A value without the members that say nothing: of a choice, one member is set."""
-    if isinstance(value, dict):
-        return {name: _said(member) for name, member in value.items() if member not in ("", (), 0) or member is False}
-    return [_said(member) for member in value] if isinstance(value, list | tuple) else value

@@ -65,7 +65,7 @@ class KeyTemplate:
 
     def _expression(self, part: str) -> str:
         groups = (f"(?P<{name}>{part})" for name in self.names)
-        quoted = map(re2.escape, self.literals)
+        quoted = map(re.escape, self.literals)
         return next(quoted) + "".join(group + literal for group, literal in zip(groups, quoted, strict=True))
 
 

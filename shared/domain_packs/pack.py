@@ -1,7 +1,7 @@
 """A domain pack as a value, read from the JSON that it is stored as: the contract's `DomainPack`, fields by name."""
 
 import json
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any, Self
 
 # Numbers of Cardinality and of ConflictPolicy.
@@ -79,6 +79,16 @@ class Pack:
             relations=tuple(Relation(**_tuples(relation)) for relation in members.get("relations", ())),
             description=members.get("description", ""),
         )
+
+    def to_json(self) -> str:
+        """The pack as JSON, less what says nothing."""
+        return json.dumps(_said(asdict(self)))
+
+
+def _said(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {name: _said(member) for name, member in value.items() if member is False or member not in ("", (), 0)}
+    return [_said(member) for member in value] if isinstance(value, list | tuple) else value
 
 
 def _tuples(members: dict[str, Any]) -> dict[str, Any]:

@@ -6,14 +6,13 @@ from services.reader.context import ReadContext
 from services.reader.namespaces import registered_pack
 from services.reader.store import Snapshot
 from shared.domain_packs.built_in import BUILT_IN
-from shared.domain_packs.pack import Pack
 from shared.errors import NotFound
 
 
-async def get_pack(context: ReadContext, *, pack: str, version: int) -> Pack:
-    """The pack, its latest version for 0. Raises NotFound."""
+async def get_pack(context: ReadContext, *, pack: str, version: int) -> str:
+    """The pack as JSON, its latest version for 0. Raises NotFound."""
     if (built_in := BUILT_IN.get(pack)) and version in (0, built_in.version):
-        return built_in
+        return built_in.to_json()
 
     async def work(snapshot: Snapshot) -> str | None:
         return await registered_pack(snapshot, pack, version)
@@ -21,4 +20,4 @@ async def get_pack(context: ReadContext, *, pack: str, version: int) -> Pack:
     definition = await context.snapshot(work)
     if definition is None:
         raise NotFound("pack")
-    return Pack.from_json(definition)
+    return definition

@@ -12,17 +12,18 @@ from shared.domain_packs.built_in import BUILT_IN
 from shared.domain_packs.pack import Pack
 
 
-async def list_packs(context: ReadContext, page: PageRequest) -> Page[Pack]:
-    """A page of packs."""
+async def list_packs(context: ReadContext, page: PageRequest) -> Page[str]:
+    """A page of packs as JSON."""
     after = cast("tuple[str, int]", page.after(str, int) or ("", 0))
 
-    async def work(snapshot: Snapshot) -> Page[Pack]:
-        registered = map(Pack.from_json, await registered_packs(snapshot, after=after, limit=page.limit))
-        built_in = (pack for pack in BUILT_IN.values() if _place(pack) > after)
+    async def work(snapshot: Snapshot) -> Page[str]:
+        registered = await registered_packs(snapshot, after=after, limit=page.limit)
+        built_in = [text for pack in BUILT_IN.values() if _place(text := pack.to_json()) > after]
         return Page.cut(sorted([*registered, *built_in], key=_place)[: page.limit], page, _place)
 
     return await context.snapshot(work)
 
 
-def _place(pack: Pack) -> tuple[str, int]:
+def _place(definition: str) -> tuple[str, int]:
+    pack = Pack.from_json(definition)
     return pack.pack, pack.version

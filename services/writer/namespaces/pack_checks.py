@@ -61,8 +61,16 @@ def _check_alias(kind: Kind, alias: str) -> None:
         raise ValueError("must have a text of its own, or any key would fit it")
     if not kind.key_template:
         raise ValueError("needs a key_template, which says what it stands for")
-    if set(KeyTemplate.parse(kind.key_template).names) != set(template.names):
+    if not _has_parts(kind.key_template, template):
         raise ValueError("must have the same parts as key_template")
+
+
+def _has_parts(key_template: str, alias: KeyTemplate) -> bool:
+    """Whether both have the same parts; yes where the one is no template, which is said of it elsewhere."""
+    try:
+        return set(KeyTemplate.parse(key_template).names) == set(alias.names)
+    except ValueError:
+        return True
 
 
 def _of_relation(relation: Relation, known: frozenset[str], path: str) -> Iterator[Violation]:
