@@ -91,6 +91,18 @@ def _status(row: Row) -> Any:
     return Status.STALE if row["is_stale"] and row["status"] == Status.ACTIVE else row["status"]
 
 
+def to_source(row: Row) -> document_pb2.Source:
+    """A registered source."""
+    return document_pb2.Source(
+        system=row["system"],
+        stream=row["stream"],
+        authority=row["authority"],
+        state=row["state"],
+        description=row["description"],
+        registered_at=from_datetime(row["registered_at"]),
+    )
+
+
 def to_chunk(row: Row, *, embedded: bool) -> document_pb2.Chunk:
     """A chunk, from a row of passages."""
     return document_pb2.Chunk(

@@ -21,7 +21,7 @@ from services.reader.answer_messages import (
 from services.reader.context import ReadContext
 from services.reader.curation_messages import to_health, to_proposal
 from services.reader.known_moment import KnownMoments
-from services.reader.messages import to_chunk, to_entity, to_fact, to_link_claim, to_observation
+from services.reader.messages import to_chunk, to_entity, to_fact, to_link_claim, to_observation, to_source
 from services.reader.namespace_messages import to_namespace_response, to_pack
 from services.reader.queries.compile_context import MOST_CANDIDATES, compile_context
 from services.reader.queries.digest import digest
@@ -43,6 +43,7 @@ from services.reader.queries.list_namespaces import list_namespaces
 from services.reader.queries.list_neighbors import list_neighbors
 from services.reader.queries.list_observations import list_observations
 from services.reader.queries.list_packs import list_packs
+from services.reader.queries.list_sources import list_sources
 from services.reader.queries.search import DEFAULT_LIMIT, search
 from services.reader.request_messages import (
     as_text,
@@ -217,6 +218,13 @@ class ReaderServicer(pb_grpc.ReaderServiceServicer):
         """Lists links that wait."""
         page = await list_link_claims(await self._reading(request), to_page_request(request))
         return pb.ListLinkClaimsResponse(claims=map(to_link_claim, page.items), next_page_token=page.next_token)
+
+    async def ListSources(
+        self, request: pb.ListSourcesRequest, context: grpc.aio.ServicerContext
+    ) -> pb.ListSourcesResponse:
+        """Lists registered sources."""
+        page = await list_sources(await self._reading(request), to_page_request(request))
+        return pb.ListSourcesResponse(sources=map(to_source, page.items), next_page_token=page.next_token)
 
     async def GetNamespace(
         self, request: pb.GetNamespaceRequest, context: grpc.aio.ServicerContext

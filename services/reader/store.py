@@ -250,6 +250,12 @@ class Snapshot:
         """Visible links that wait for their target, oldest first."""
         return await self._fetch(_SQL.list_link_claims, limit, *(after or (None, None, None, None, None)))
 
+    async def list_sources(self, *, limit: int, after: tuple[str, str] | None) -> list[Row]:
+        """Registered sources, by system and stream. They carry no labels: every reader of the namespace sees them."""
+        position = after or (None, None)
+        rows = await self._connection.fetch(_SQL.list_sources, self._view.namespace, limit, *position)
+        return cast(list[Row], rows)
+
     async def statistics(self) -> Row:
         """Counts of what is visible."""
         [row] = await self._fetch(_SQL.statistics)

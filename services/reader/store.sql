@@ -477,6 +477,14 @@ WHERE c.namespace = $1
 ORDER BY c.recorded_at, c.source_key, c.relation, c.target_kind, c.target_ref
 LIMIT $4;
 
+-- name: list_sources
+-- Registered sources by system and stream, at most $2; after ($3, $4). They have no labels.
+SELECT system, stream, authority, state, description, registered_at
+FROM sources
+WHERE namespace = $1 AND ($3::text IS NULL OR (system, stream) > ($3, $4::text))
+ORDER BY system, stream
+LIMIT $2;
+
 -- name: statistics
 -- What the caller may see of the namespace, counted.
 SELECT

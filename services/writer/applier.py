@@ -133,7 +133,8 @@ class Applier:
             facts, refusals = await write_facts(store, projections, _timelines(NamespaceStore(connection), items))
             documents = await write_documents(store, projections)
             wanted = wanted_passages(projections, entities, facts, documents)
-            await write_passages(PassageStore(connection), wanted)
+            undescribed = {key for key, entity in entities.items() if not entity.was_described}
+            await write_passages(PassageStore(connection), wanted, undescribed)
             await write_links(store, projections, entities)
             await write_refusals(store, refusals, self._assertion_count)
             if has_marks:

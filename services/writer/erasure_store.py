@@ -43,6 +43,15 @@ class ErasureStore:
         """Keys of the entities whose present text came from the observations."""
         return {row["entity_key"] for row in await self._fetch("documents_of", observation_ids)}
 
+    async def count_chunks(self, observation_ids: Collection[str]) -> int:
+        """How many pieces of text came from the observations."""
+        [row] = await self._fetch("count_chunks", observation_ids)
+        return int(row["count"])
+
+    async def forget_marks(self, kind: int, keys: Collection[str]) -> None:
+        """Delete what operators said of items (kind 2 facts, 3 entities)."""
+        await self._connection.execute(_statements.forget_marks, self._namespace, list(keys), kind)
+
     async def delete_observations(self, observation_ids: Collection[str]) -> list[Row]:
         """Delete observations, and that anything rests on them; answers the links that did."""
         links = await self._fetch("delete_link_evidence", observation_ids)

@@ -18,6 +18,14 @@ SELECT fact_id FROM fact_retractions WHERE namespace = $1 AND observation_id = A
 -- Entities whose present text came from the observations.
 SELECT entity_key FROM documents WHERE namespace = $1 AND observation_id = ANY ($2);
 
+-- name: count_chunks
+-- Pieces of text that came from the observations.
+SELECT count(*) FROM passages WHERE namespace = $1 AND kind = 1 AND observation_id = ANY ($2);
+
+-- name: forget_marks
+-- What operators said of items of the kind $3.
+DELETE FROM item_marks WHERE namespace = $1 AND kind = $3 AND item_key = ANY ($2);
+
 -- name: delete_entity_evidence
 -- That the observations named anything.
 DELETE FROM entity_evidence WHERE namespace = $1 AND observation_id = ANY ($2);

@@ -115,12 +115,12 @@ def _prepare(namespace: str, observation: Observation, path: str, subject: str, 
     )
 
 
-def reprojected(row: Mapping[str, Any]) -> Projection:
+def reprojected(row: Mapping[str, Any], packs: Packs) -> Projection:
     """The projection of a stored observation, from its whole row."""
     observation = Observation.FromString(row["message"])
     observation.content, observation.data = row["content"], row["data"] or ""
     labelled = _labelled(observation, "observation", row["private_to"])
-    return project(row["namespace"], labelled, row["observation_id"])
+    return project(row["namespace"], labelled, row["observation_id"], packs)
 
 
 def assertion_count(message: bytes) -> int:

@@ -55,9 +55,11 @@ async def _retain(
     chunk_counts: list[int] = []
 
     async def also(connection: Connection, outcomes: Sequence[Outcome]) -> None:
+        packs = await applier.packs.acting_in([text.namespace])
+        entity_key = packs[text.namespace].key(text.entity_key)
         if text.vault_run_id:
-            await _meet(connection, text, item.observation_id, outcomes[0])
-        chunk_counts[:] = [await DocumentStore(connection, text.namespace).count_chunks(text.entity_key)]
+            await _meet(connection, text, entity_key, item.observation_id, outcomes[0])
+        chunk_counts[:] = [await DocumentStore(connection, text.namespace).count_chunks(entity_key)]
 
     [outcome] = await applier.apply([item], timeout_s=timeout_s, also=also)
     if isinstance(outcome, PalimpsestError):
@@ -74,12 +76,12 @@ async def _moment(database: Database, text: Text, timeout_s: float | None) -> da
     return stored or datetime.now(UTC)
 
 
-async def _meet(connection: Connection, text: Text, observation_id: str, outcome: Outcome) -> None:
+async def _meet(connection: Connection, text: Text, entity_key: str, observation_id: str, outcome: Outcome) -> None:
     """Notes that the run met the text, even where it is a duplicate, or stored with other particulars."""
     documents = DocumentStore(connection, text.namespace)
     run = open_run(await documents.hold_vault_run(text.vault_run_id))
     written = outcome.entity_keys if isinstance(outcome, Recorded) and not outcome.duplicate else ()
-    await documents.meet_observation(run, observation_id, text.entity_key, is_new=bool(written))
+    await documents.meet_observation(run, observation_id, entity_key, is_new=bool(written))
     await settle_standing(connection, {(text.namespace, key) for key in written}, set())
 
 

@@ -18,8 +18,9 @@ from services.writer.commands.wait_for_embedding import wait_for_embedding
 from services.writer.curation_messages import to_proposal
 from services.writer.documents.servicer import DocumentRpcs
 from services.writer.embedding_batch import Embedder
-from services.writer.namespaces.servicer import NamespaceRpcs
+from services.writer.facts.servicer import FactRpcs
 from services.writer.lifecycle.servicer import LifecycleRpcs
+from services.writer.namespaces.servicer import NamespaceRpcs
 from services.writer.recording import Item
 from services.writer.refusal_count import RefusalCount
 from services.writer.settings import WriterSettings
@@ -30,7 +31,7 @@ from shared.interceptors.deadline import deadline_s_left
 from shared.validation import require_valid
 
 
-class WriterServicer(DocumentRpcs, LifecycleRpcs, NamespaceRpcs, WriterServiceServicer):
+class WriterServicer(DocumentRpcs, FactRpcs, LifecycleRpcs, NamespaceRpcs, WriterServiceServicer):
     """The writer's RPCs."""
 
     def __init__(self, database: Database, applier: Applier, embedder: Embedder, settings: WriterSettings) -> None:

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from services.writer.applier import namespace_lock_key
 from services.writer.document_store import DocumentStore, VaultRun
-from services.writer.steps.erasure import Reproject, erase_observations
+from services.writer.steps.erasure import Messages, erase_observations
 from services.writer.store import Store
 from shared.consistency_token import encode
 from shared.database import Connection, Database
@@ -25,7 +25,7 @@ class Swept:
 
 async def complete_vault_run(
     database: Database,
-    reproject: Reproject,
+    messages: Messages,
     *,
     namespace: str,
     vault_run_id: str,
@@ -40,14 +40,14 @@ async def complete_vault_run(
 
     async def work(connection: Connection) -> Swept:
         await Store(connection).lock_namespaces([(namespace_lock_key(namespace), True)])
-        return await _complete(connection, reproject, namespace, vault_run_id, dry_run)
+        return await _complete(connection, messages, namespace, vault_run_id, dry_run)
 
     swept = await database.transaction(work, timeout_s=timeout_s)
     return swept, encode(await database.write_position())
 
 
 async def _complete(
-    connection: Connection, reproject: Reproject, namespace: str, vault_run_id: str, dry_run: bool
+    connection: Connection, messages: Messages, namespace: str, vault_run_id: str, dry_run: bool
 ) -> Swept:
     documents = DocumentStore(connection, namespace)
     run = await documents.lock_vault_run(vault_run_id)
@@ -59,7 +59,7 @@ async def _complete(
         raise InvalidState("SUPERSEDED")
     swept = await _unmet(documents, run)
     if not dry_run:
-        await erase_observations(connection, namespace, await documents.forget_unmet(run), reproject)
+        await erase_observations(connection, namespace, await documents.forget_unmet(run), messages)
         await documents.complete_vault_run(run, met=swept.met, removed=swept.removed, removed_keys=swept.removed_keys)
     return swept
 

@@ -13,10 +13,14 @@ from services.writer.commands.retain_article import retain_article
 from services.writer.commands.retain_document import retain_document
 from services.writer.recording import PreparedObservation
 from services.writer.retaining import Prepare
+from services.writer.steps.erasure import Messages
 from shared.authentication.caller import WRITE, current_caller
 from shared.database import Database
 from shared.errors import InvalidField
 from shared.interceptors.deadline import deadline_s_left
+
+STORED_MESSAGES = Messages(messages.reprojected, messages.assertion_count)
+"""How what is stored is projected anew."""
 
 
 class DocumentRpcs:
@@ -58,7 +62,7 @@ class DocumentRpcs:
         current_caller().require(WRITE, request.namespace)
         swept, token = await complete_vault_run(
             self._database,
-            messages.reprojected,
+            STORED_MESSAGES,
             namespace=request.namespace,
             vault_run_id=request.vault_run_id,
             dry_run=request.dry_run,

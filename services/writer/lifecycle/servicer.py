@@ -1,4 +1,4 @@
-"""The writer's RPCs by which operators decide over items (EN-6)."""
+"""The writer's RPCs by which operators decide over items (EN-6) and sources (DO-9)."""
 
 import grpc.aio
 from palimpsest.v1 import writer_service_pb2 as pb
@@ -6,9 +6,14 @@ from palimpsest.v1 import writer_service_pb2 as pb
 from services.writer.commands.archive_item import archive_item
 from services.writer.commands.confirm_item import confirm_item
 from services.writer.commands.delete_item import delete_item
+from services.writer.commands.delete_source import delete_source
+from services.writer.commands.register_source import register_source
 from services.writer.commands.restore_item import restore_item
 from services.writer.commands.undelete_item import undelete_item
+from services.writer.documents.servicer import STORED_MESSAGES
 from services.writer.lifecycle_messages import operator, to_marked, to_moment
+from services.writer.source_messages import to_delete_response, to_source, to_state
+from shared.authentication.caller import ADMIN, WRITE, current_caller
 from shared.database import Database
 from shared.interceptors.deadline import deadline_s_left
 from shared.timestamps import from_datetime
@@ -71,3 +76,36 @@ class LifecycleRpcs:
             self._database, to_marked(request), by, reason=request.reason, timeout_s=deadline_s_left()
         )
         return pb.UndeleteItemResponse(changed=changed, consistency_token=token)
+
+    async def RegisterSource(
+        self, request: pb.RegisterSourceRequest, context: grpc.aio.ServicerContext
+    ) -> pb.RegisterSourceResponse:
+        """Registers a source, or changes it."""
+        current_caller().require(WRITE, request.namespace)
+        source, token = await register_source(
+            self._database,
+            (request.namespace, request.source.system, request.source.stream),
+            authority=request.source.authority,
+            state=to_state(request.source),
+            description=request.source.description,
+            by=current_caller().subject,
+            timeout_s=deadline_s_left(),
+        )
+        return pb.RegisterSourceResponse(source=to_source(source), consistency_token=token)
+
+    async def DeleteSource(
+        self, request: pb.DeleteSourceRequest, context: grpc.aio.ServicerContext
+    ) -> pb.DeleteSourceResponse:
+        """Hides what came from a source, or erases it."""
+        current_caller().require(ADMIN if request.purge else WRITE, request.namespace)
+        by = current_caller().subject
+        deleted, token = await delete_source(
+            self._database,
+            STORED_MESSAGES,
+            (request.namespace, request.system, request.stream),
+            purge=request.purge,
+            reason=request.reason,
+            by=by,
+            timeout_s=deadline_s_left(),
+        )
+        return to_delete_response(deleted, token, by=by, reason=request.reason)

@@ -4,23 +4,36 @@ said stays."""
 import json
 from collections import defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
+from typing import Any
 
 from services.writer.erasure_store import ErasureStore
+from services.writer.namespace_store import NamespaceStore
 from services.writer.passage_store import PassageStore
-from services.writer.projection.merge import EntityState, merge_entity
+from services.writer.projection.merge import EntityState, FactState, merge_entity, merge_fact
+from services.writer.projection.packs import Packs
 from services.writer.projection.passages import CHUNK
-from services.writer.projection.rows import EntityWrite, Projection
+from services.writer.projection.rows import EntityWrite, FactWrite, Projection
 from services.writer.steps.documents import write_documents
 from services.writer.steps.entities import TouchedEntity
+from services.writer.steps.facts import StoredFact, settle_facts
 from services.writer.steps.links import write_links
 from services.writer.steps.passages import wanted_passages, write_passages
+from services.writer.steps.refusals import write_refusals
 from services.writer.steps.standing import settle_touched
+from services.writer.steps.timelines import Timelines
 from services.writer.store import Key, Row, Store
 from shared.database import Connection
 
-Reproject = Callable[[Row], Projection]
-"""Projects a stored observation anew."""
+_LINK = ("source_key", "relation", "target_key")
+
+
+@dataclass(frozen=True, slots=True)
+class Messages:
+    """How stored messages are read: projected anew from a whole row, and how many assertions one has."""
+
+    reproject: Callable[[Row, Packs], Projection]
+    assertion_count: Callable[[bytes], int]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,57 +43,101 @@ class Erased:
     observations: int = 0
     entities: frozenset[str] = frozenset()
     facts: frozenset[str] = frozenset()
+    chunks: int = 0
+    links: int = 0
 
 
 async def erase_observations(
-    connection: Connection, namespace: str, observation_ids: Collection[str], reproject: Reproject
+    connection: Connection, namespace: str, observation_ids: Collection[str], messages: Messages
 ) -> Erased:
     """Takes observations away, with evidence, texts and links; entities that nothing else names, and facts that nothing
     else asserts, go too. Call under the exclusive lock of the namespace."""
     if not observation_ids:
         return Erased()
-    erasing, store = ErasureStore(connection, namespace), Store(connection)
-    named = await erasing.named_entities(observation_ids)
-    spoken = await erasing.spoken_facts(observation_ids)
-    textless = await erasing.documents_of(observation_ids)
-    rows = await store.lock_entities(sorted((namespace, key) for key in named))
-    links = await erasing.delete_observations(observation_ids)
-    gone = await erasing.without_evidence(named)
-    lost = await erasing.delete_facts_without_evidence(spoken)
-    await erasing.delete_entities(gone)
-    await erasing.see_last(named - gone)
-    former = {key: EntityState.from_row(row) for key, row in rows.items()}
-    changed = {key for (_, key), state in former.items() if key not in gone and _rested_on(state, set(observation_ids))}
-    stale = changed | (textless - gone)
-    projections = _about(stale, await erasing.observations_naming(stale, ()), reproject)
-    remade = _remade(namespace, stale, former, projections)
-    await store.update_entities({key: entity.after for key, entity in remade.items()})
-    await _write_texts(connection, namespace, projections, remade, textless - gone)
-    vanished = {key: _without_reference(former[key]) for key in former if key[1] in gone}
-    await write_links(store, (), remade | vanished)
-    await store.settle_links(sorted((namespace, *(link[name] for name in _LINK)) for link in links))
-    kept = {(namespace, key) for key in named - gone}
-    await settle_touched(connection, kept, {(namespace, fact_id) for fact_id in spoken - lost})
-    return Erased(len(observation_ids), frozenset(gone), frozenset(lost))
+    return await _Erasure(connection, namespace, frozenset(observation_ids), messages).run()
 
 
-_LINK = ("source_key", "relation", "target_key")
+class _Erasure:
+    """One erasure: what it works on."""
 
+    def __init__(
+        self, connection: Connection, namespace: str, observation_ids: frozenset[str], messages: Messages
+    ) -> None:
+        self._connection = connection
+        self._namespace = namespace
+        self._ids = observation_ids
+        self._messages = messages
+        self._erasing = ErasureStore(connection, namespace)
+        self._store = Store(connection)
 
-def _rested_on(state: EntityState, observation_ids: set[str]) -> bool:
-    """Whether a field came from one of the observations, or nobody knows who described the entity."""
-    stamps = json.loads(state.stamps)
-    if not stamps:
-        return not state.placeholder
-    return any(stamp[1] in observation_ids for stamp in stamps.values())
+    async def run(self) -> Erased:
+        """Deletes, makes anew what rested on more, and lets all that shows it follow."""
+        erasing, packs = self._erasing, await NamespaceStore(self._connection).acting_packs(self._namespace)
+        named, spoken = await erasing.named_entities(self._ids), await erasing.spoken_facts(self._ids)
+        textless = await erasing.documents_of(self._ids)
+        chunks = await erasing.count_chunks(self._ids)
+        entities = await self._store.lock_entities(self._keys(named))
+        facts = await self._store.lock_facts(self._keys(spoken))
+        links = await erasing.delete_observations(self._ids)
+        gone = await erasing.without_evidence(named)
+        lost = await erasing.delete_facts_without_evidence(spoken)
+        await erasing.delete_entities(gone)
+        await erasing.see_last(named - gone)
+        former = {key: EntityState.from_row(row) for key, row in entities.items()}
+        await self._remake_entities(former, gone, textless - gone, packs)
+        await self._remake_facts(facts, lost, packs)
+        await self._store.settle_links(sorted((self._namespace, *(link[name] for name in _LINK)) for link in links))
+        await settle_touched(self._connection, set(self._keys(named - gone)), set(self._keys(spoken - lost)))
+        return Erased(len(self._ids), frozenset(gone), frozenset(lost), chunks, len(links))
 
+    async def _remake_entities(
+        self, former: Mapping[Key, EntityState], gone: Collection[str], textless: Collection[str], packs: Packs
+    ) -> None:
+        """Entities are what remains says of them, and have the latest text that remains; waiting links follow."""
+        stale = {key for (_, key), state in former.items() if key not in gone and self._is_stale(state)}
+        stale |= set(textless)
+        rows = await self._erasing.observations_naming(stale, ())
+        projections = [_only(self._messages.reproject(row, packs), stale) for row in rows]
+        remade = _remade(self._namespace, former, projections)
+        await self._store.update_entities({key: entity.after for key, entity in remade.items()})
+        documents = await write_documents(self._store, projections)
+        wanted = wanted_passages(projections, remade, {}, documents)
+        for key in textless:
+            wanted.passages.setdefault((self._namespace, CHUNK, key), [])
+        await write_passages(PassageStore(self._connection), wanted)
+        vanished = {key: _without_reference(former[key]) for key in former if key[1] in gone}
+        await write_links(self._store, (), remade | vanished)
 
-def _about(keys: Collection[str], rows: Iterable[Row], reproject: Reproject) -> list[Projection]:
-    """What stored observations say of the entities: their fields, texts and records."""
-    return [_only(reproject(row), keys) for row in rows]
+    async def _remake_facts(self, former: Mapping[Key, Row], lost: Collection[str], packs: Packs) -> None:
+        """Facts are what remains says of them; those that were connected with any end anew."""
+        kept = {key: StoredFact.from_row(row) for key, row in former.items() if key[1] not in lost}
+        rows = await self._erasing.observations_naming((), {fact_id for _, fact_id in kept})
+        writes: defaultdict[Key, list[FactWrite]] = defaultdict(list)
+        for row in rows:
+            for write in self._messages.reproject(row, packs).facts:
+                writes[self._namespace, write.fact_id].append(write)
+        remade = {key: _as_said(fact, writes[key]) for key, fact in kept.items() if writes[key]}
+        await self._store.update_facts(remade)
+        timelines = Timelines(NamespaceStore(self._connection), {self._namespace: packs.timelines})
+        beside = await timelines.companions({key: StoredFact.from_row(row) for key, row in former.items()})
+        settled = await settle_facts(self._store, former.keys() | beside, timelines)
+        shown = wanted_passages((), {}, remade | settled.facts, {})
+        await write_passages(PassageStore(self._connection), shown)
+        await write_refusals(self._store, settled.refusals, self._messages.assertion_count)
+
+    def _is_stale(self, state: EntityState) -> bool:
+        """Whether a field came from what is erased, or nobody knows who described the entity."""
+        stamps = json.loads(state.stamps)
+        if not stamps:
+            return not state.placeholder
+        return any(stamp[1] in self._ids for stamp in stamps.values())
+
+    def _keys(self, keys: Iterable[str]) -> list[Key]:
+        return sorted((self._namespace, key) for key in keys)
 
 
 def _only(projection: Projection, keys: Collection[str]) -> Projection:
+    """What a projection says of some entities: their fields, texts and records."""
     return replace(
         projection,
         entities=tuple(each for each in projection.entities if each.key in keys),
@@ -95,33 +152,21 @@ def _only(projection: Projection, keys: Collection[str]) -> Projection:
 
 
 def _remade(
-    namespace: str, keys: Iterable[str], former: Mapping[Key, EntityState], projections: Iterable[Projection]
+    namespace: str, former: Mapping[Key, EntityState], projections: Sequence[Projection]
 ) -> dict[Key, TouchedEntity]:
     """The entities as what remains says, beside what they were."""
-    writes: defaultdict[str, list[EntityWrite]] = defaultdict(list)
+    writes: defaultdict[Key, list[EntityWrite]] = defaultdict(list)
     for projection in projections:
         for write in projection.entities:
-            writes[write.key].append(write)
-    return {
-        (namespace, key): TouchedEntity(former[namespace, key], merge_entity(None, writes[key]))
-        for key in keys
-        if writes[key]
-    }
+            writes[namespace, write.key].append(write)
+    return {key: TouchedEntity(former[key], merge_entity(None, said)) for key, said in writes.items() if key in former}
 
 
-async def _write_texts(
-    connection: Connection,
-    namespace: str,
-    projections: Sequence[Projection],
-    entities: Mapping[Key, TouchedEntity],
-    textless: Iterable[str],
-) -> None:
-    """Writes the latest texts that remain; an entity without any loses its pieces."""
-    documents = await write_documents(Store(connection), projections)
-    wanted = wanted_passages(projections, entities, {}, documents)
-    for key in textless:
-        wanted.passages.setdefault((namespace, CHUNK, key), [])
-    await write_passages(PassageStore(connection), wanted)
+def _as_said(fact: StoredFact, writes: Sequence[FactWrite]) -> StoredFact:
+    """A fact as the writes say; what is derived beside them stays until it is derived anew."""
+    merged = merge_fact(None, writes)
+    said: dict[str, Any] = {field.name: getattr(merged, field.name) for field in fields(FactState)}
+    return replace(fact, **said)
 
 
 def _without_reference(state: EntityState) -> TouchedEntity:
