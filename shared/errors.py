@@ -143,6 +143,17 @@ class SupersessionCycle(PalimpsestError):
         super().__init__(metadata={"fact_id": fact_id, "supersedes": supersedes})
 
 
+class AmbiguousMatch(PalimpsestError):
+    """More than one thing matches what was to be exact; name one of them by its id."""
+
+    code = grpc.StatusCode.FAILED_PRECONDITION
+    reason = "AMBIGUOUS_MATCH"
+
+    def __init__(self, candidates: Sequence[str]) -> None:
+        super().__init__(metadata={"matches": str(len(candidates))})
+        self.candidates = tuple(candidates)
+
+
 class ModelMismatch(PalimpsestError):
     """The embedder serves another model than is expected."""
 

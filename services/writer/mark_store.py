@@ -68,6 +68,14 @@ class MarkStore:
         """Delete it, or take that back."""
         await self._connection.execute(_statements.set_deleted, *self._key, deleted, reason, by)
 
+    async def set_obsolete(self, reason: str, evidence: Sequence[str], by: str) -> bool:
+        """Mark it obsolete; answers whether it was not before. What was said with an earlier mark stays."""
+        return bool(await self._connection.fetch(_statements.set_obsolete, *self._key, reason, list(evidence), by))
+
+    async def clear_obsolete(self) -> bool:
+        """Take that back; answers whether there was a mark."""
+        return bool(await self._connection.fetch(_statements.clear_obsolete, *self._key))
+
     async def count_shown_chunks(self) -> int:
         """How many pieces of its text are not hidden."""
         count: int = await self._connection.fetchval(_statements.count_shown_chunks, *self._key)

@@ -51,3 +51,15 @@ SET deleted_at = excluded.deleted_at, delete_reason = excluded.delete_reason, ma
 -- name: count_shown_chunks
 -- Pieces of the item's text that are not hidden.
 SELECT count(*) FROM passages WHERE namespace = $1 AND $2 = 3 AND kind = 1 AND owner_key = $3 AND NOT hidden;
+
+-- name: set_obsolete
+-- Marks obsolete, with reason and evidence. Returns a row where there was no mark.
+INSERT INTO obsolete_marks (namespace, kind, item_key, reason, evidence_observation_ids, marked_by)
+VALUES ($1, $2, $3, $4, $5, $6)
+ON CONFLICT DO NOTHING
+RETURNING item_key;
+
+-- name: clear_obsolete
+-- Takes the mark back. Returns a row where there was one.
+DELETE FROM obsolete_marks WHERE namespace = $1 AND kind = $2 AND item_key = $3
+RETURNING item_key;

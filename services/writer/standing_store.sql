@@ -4,6 +4,7 @@
 -- name: concerns
 -- Whether anything in the namespaces can hide or archive an item, or makes one a vault's.
 SELECT EXISTS (SELECT FROM item_marks WHERE namespace = ANY ($1))
+    OR EXISTS (SELECT FROM obsolete_marks WHERE namespace = ANY ($1))
     OR EXISTS (SELECT FROM sources WHERE namespace = ANY ($1) AND state = 3)
     OR EXISTS (SELECT FROM vault_observations WHERE namespace = ANY ($1));
 
@@ -11,7 +12,7 @@ SELECT EXISTS (SELECT FROM item_marks WHERE namespace = ANY ($1))
 -- An entity is withdrawn where it was deleted, or all that names it came from deleted sources; it is a vault's where it has a
 -- text of one, or nothing else names it. Returns those that changed in what passages repeat.
 WITH wanted AS MATERIALIZED (
-    SELECT entity.namespace, entity.natural_key, mark.archived,
+    SELECT entity.namespace, entity.natural_key, mark.archived, obsolete.marked_at AS obsolete_at,
         mark.deleted_at IS NOT NULL OR NOT EXISTS (
             SELECT FROM entity_evidence AS evidence JOIN observations AS said USING (namespace, observation_id)
             WHERE evidence.namespace = entity.namespace AND evidence.natural_key = entity.natural_key
@@ -30,14 +31,18 @@ WITH wanted AS MATERIALIZED (
     JOIN entities AS entity USING (namespace, natural_key)
     LEFT JOIN item_marks AS mark
         ON mark.namespace = entity.namespace AND mark.kind = 3 AND mark.item_key = entity.natural_key
+    LEFT JOIN obsolete_marks AS obsolete
+        ON obsolete.namespace = entity.namespace AND obsolete.kind = 3 AND obsolete.item_key = entity.natural_key
 ), changed AS (
-    SELECT wanted.*, (entity.withdrawn, entity.archived) IS DISTINCT FROM (wanted.withdrawn, wanted.archived) AS shows
+    SELECT wanted.*, (entity.withdrawn, entity.archived, entity.obsolete_at)
+        IS DISTINCT FROM (wanted.withdrawn, wanted.archived, wanted.obsolete_at) AS shows
     FROM wanted JOIN entities AS entity USING (namespace, natural_key)
-    WHERE (entity.withdrawn, entity.archived, entity.origin)
-        IS DISTINCT FROM (wanted.withdrawn, wanted.archived, wanted.origin)
+    WHERE (entity.withdrawn, entity.archived, entity.obsolete_at, entity.origin)
+        IS DISTINCT FROM (wanted.withdrawn, wanted.archived, wanted.obsolete_at, wanted.origin)
 ), updated AS (
     UPDATE entities AS entity
-    SET withdrawn = changed.withdrawn, archived = changed.archived, origin = changed.origin
+    SET withdrawn = changed.withdrawn, archived = changed.archived, obsolete_at = changed.obsolete_at,
+        origin = changed.origin
     FROM changed
     WHERE entity.namespace = changed.namespace AND entity.natural_key = changed.natural_key
 )
@@ -57,7 +62,8 @@ JOIN facts AS fact ON fact.namespace = given.namespace AND fact.object_key = giv
 -- A fact is withdrawn where it or one of its ends was deleted, or all that it rests on came from deleted sources. One whose
 -- evidence is lost stays as it is. Returns those that changed.
 WITH wanted AS MATERIALIZED (
-    SELECT fact.namespace, fact.fact_id, mark.archived,
+    SELECT fact.namespace, fact.fact_id, mark.archived, obsolete.marked_at AS obsolete_at,
+        coalesce(obsolete.reason, '') AS obsolete_reason,
         mark.deleted_at IS NOT NULL
         OR EXISTS (
             SELECT FROM entities AS one_end
@@ -71,12 +77,16 @@ WITH wanted AS MATERIALIZED (
     JOIN facts AS fact USING (namespace, fact_id)
     LEFT JOIN item_marks AS mark
         ON mark.namespace = fact.namespace AND mark.kind = 2 AND mark.item_key = fact.fact_id
+    LEFT JOIN obsolete_marks AS obsolete
+        ON obsolete.namespace = fact.namespace AND obsolete.kind = 2 AND obsolete.item_key = fact.fact_id
 )
 UPDATE facts AS fact
-SET withdrawn = wanted.withdrawn, archived = wanted.archived
+SET withdrawn = wanted.withdrawn, archived = wanted.archived, obsolete_at = wanted.obsolete_at,
+    obsolete_reason = wanted.obsolete_reason
 FROM wanted
 WHERE fact.namespace = wanted.namespace AND fact.fact_id = wanted.fact_id
-  AND (fact.withdrawn, fact.archived) IS DISTINCT FROM (wanted.withdrawn, wanted.archived)
+  AND (fact.withdrawn, fact.archived, fact.obsolete_at, fact.obsolete_reason)
+    IS DISTINCT FROM (wanted.withdrawn, wanted.archived, wanted.obsolete_at, wanted.obsolete_reason)
 RETURNING fact.namespace, fact.fact_id;
 
 -- name: settle_links
@@ -100,7 +110,7 @@ WHERE link.namespace = wanted.namespace AND link.source_key = wanted.source_key 
 -- What the passages of marked entities, and those from deleted sources, show. Returns those that changed.
 WITH wanted AS MATERIALIZED (
     SELECT passage.namespace, passage.passage_id, effective_status(entity.status, entity.archived) AS status,
-        entity.withdrawn OR coalesce(said.withdrawn, false)
+        entity.withdrawn OR entity.obsolete_at IS NOT NULL OR coalesce(said.withdrawn, false)
         OR effective_status(entity.status, entity.archived) IN (4, 5)
         OR (passage.hidden AND NOT (entity.archived IS false AND entity.status = 5)) AS hidden
     FROM unnest($1::text[], $2::text[]) AS given (namespace, natural_key)
@@ -109,7 +119,7 @@ WITH wanted AS MATERIALIZED (
         ON passage.namespace = entity.namespace AND passage.kind IN (1, 3, 4) AND passage.owner_key = entity.natural_key
     LEFT JOIN observations AS said
         ON said.namespace = passage.namespace AND said.observation_id = passage.observation_id
-    WHERE entity.withdrawn OR entity.archived IS NOT NULL OR said.withdrawn
+    WHERE entity.withdrawn OR entity.archived IS NOT NULL OR entity.obsolete_at IS NOT NULL OR said.withdrawn
 )
 UPDATE passages AS passage
 SET status = wanted.status, hidden = wanted.hidden
@@ -122,11 +132,11 @@ RETURNING passage.namespace, passage.passage_id;
 -- The same for facts.
 UPDATE passages AS passage
 SET status = effective_status(fact.status, fact.archived),
-    hidden = passage.hidden OR fact.withdrawn OR effective_status(fact.status, fact.archived) IN (4, 5)
+    hidden = passage.hidden OR fact.withdrawn OR fact.obsolete_at IS NOT NULL OR effective_status(fact.status, fact.archived) IN (4, 5)
 FROM unnest($1::text[], $2::text[]) AS given (namespace, fact_id) JOIN facts AS fact USING (namespace, fact_id)
 WHERE passage.namespace = fact.namespace AND passage.kind = 2 AND passage.owner_key = fact.fact_id
-  AND (fact.withdrawn OR fact.archived IS NOT NULL)
+  AND (fact.withdrawn OR fact.archived IS NOT NULL OR fact.obsolete_at IS NOT NULL)
   AND (passage.status, passage.hidden) IS DISTINCT FROM (
     effective_status(fact.status, fact.archived),
-    passage.hidden OR fact.withdrawn OR effective_status(fact.status, fact.archived) IN (4, 5))
+    passage.hidden OR fact.withdrawn OR fact.obsolete_at IS NOT NULL OR effective_status(fact.status, fact.archived) IN (4, 5))
 RETURNING passage.namespace, passage.passage_id;

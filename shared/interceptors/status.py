@@ -5,11 +5,11 @@ from collections.abc import Iterator
 from google.protobuf.any_pb2 import Any as AnyMessage
 from google.protobuf.duration_pb2 import Duration
 from google.protobuf.message import Message
-from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, RetryInfo
+from google.rpc.error_details_pb2 import BadRequest, ErrorInfo, PreconditionFailure, RetryInfo
 from google.rpc.status_pb2 import Status
 from palimpsest.v1.item_error_pb2 import FieldViolation, ItemError
 
-from shared.errors import PalimpsestError
+from shared.errors import AmbiguousMatch, PalimpsestError
 
 DOMAIN = "palimpsest.v1"
 
@@ -51,6 +51,8 @@ def _details(error: PalimpsestError) -> Iterator[Message]:
     yield ErrorInfo(domain=DOMAIN, reason=error.reason, metadata=error.metadata)
     if error.violations:
         yield _bad_request(error)
+    if isinstance(error, AmbiguousMatch):
+        yield _candidates(error)
     if error.retry_after_s is not None:
         delay = Duration()
         delay.FromMicroseconds(round(error.retry_after_s * 1_000_000))
@@ -65,3 +67,14 @@ def _bad_request(error: PalimpsestError) -> BadRequest:
             del request.field_violations[-1]
             break
     return request
+
+
+def _candidates(error: AmbiguousMatch) -> PreconditionFailure:
+    """The ids of what matches, as far as there is room."""
+    failure = PreconditionFailure()
+    for candidate in error.candidates:
+        failure.violations.add(type=error.reason, subject=candidate)
+        if failure.ByteSize() > _MOST_VIOLATION_BYTES:
+            del failure.violations[-1]
+            break
+    return failure

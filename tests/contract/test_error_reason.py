@@ -18,7 +18,6 @@ PREFIX = "palimpsest.v1.ErrorReason.ERROR_REASON_"
 
 # Reasons of parts that are not built yet, or that a service declares for itself. Only ever gets shorter.
 LATER = {
-    "AMBIGUOUS_MATCH",
     "CURSOR_EXPIRED",
     "NO_RERANKER",  # services/embedder/servicer.py
     "PACK_VERSION_CONFLICT",

@@ -247,3 +247,8 @@ CREATE TRIGGER forget_versions AFTER DELETE ON facts
     REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION forget_fact_versions();
 CREATE TRIGGER forget_versions AFTER DELETE ON entities
     REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION forget_entity_versions();
+
+-- By which an exact text finds what says it (FA-9). Hashed: a text may be longer than an index entry.
+CREATE INDEX passages_by_text ON passages (namespace, hashtextextended(normal_form(text), 0));
+-- By which an exact title finds its entity (FA-9).
+CREATE INDEX entities_by_title ON entities (namespace, hashtextextended(normal_form(title), 0)) WHERE title <> '';

@@ -1,0 +1,1 @@
+"""The writer's RPCs about single facts, and about marks of obsolescence."""
