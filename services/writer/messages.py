@@ -36,36 +36,40 @@ _SHARED_WITH = {
 
 
 async def checked_and_prepared(
-    namespace: str, observations: Sequence[Observation], path: Callable[[int], str], subject: str
+    namespace: str, observations: Sequence[Observation], path: Callable[[int], str], subject: str, packs: Packs = FREE
 ) -> list[Item]:
     """Observations of a batch, each prepared, or the error that it alone would have ended its call with (OB-6).
 
     In a thread: a batch of long texts takes seconds to cut, and other calls go on meanwhile.
     """
     return await asyncio.to_thread(
-        lambda: [_item(namespace, one, path(index), subject) for index, one in enumerate(observations)]
+        lambda: [_item(namespace, one, path(index), subject, packs) for index, one in enumerate(observations)]
     )
 
 
-def _item(namespace: str, observation: Observation, path: str, subject: str) -> Item:
+def _item(namespace: str, observation: Observation, path: str, subject: str, packs: Packs) -> Item:
     found = violations(observation, path)
     try:
-        return invalid(found) if found else prepare(namespace, observation, path, subject)
+        return invalid(found) if found else prepare(namespace, observation, path, subject, packs)
     except PalimpsestError as error:
         return error
 
 
-async def checked(namespace: str, observation: Observation, path: str, subject: str) -> PreparedObservation:
+async def checked(
+    namespace: str, observation: Observation, path: str, subject: str, packs: Packs = FREE
+) -> PreparedObservation:
     """An observation, checked and prepared in a thread. Raises InvalidField, InvalidText."""
-    item = await asyncio.to_thread(_item, namespace, observation, path, subject)
+    item = await asyncio.to_thread(_item, namespace, observation, path, subject, packs)
     if isinstance(item, PalimpsestError):
         raise item
     return item
 
 
-async def prepared(namespace: str, observation: Observation, path: str, subject: str) -> PreparedObservation:
+async def prepared(
+    namespace: str, observation: Observation, path: str, subject: str, packs: Packs = FREE
+) -> PreparedObservation:
     """An observation that is checked already, prepared in a thread. Raises InvalidField."""
-    return await asyncio.to_thread(prepare, namespace, observation, path, subject)
+    return await asyncio.to_thread(prepare, namespace, observation, path, subject, packs)
 
 
 def prepare(

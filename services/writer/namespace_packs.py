@@ -4,7 +4,7 @@ from collections import OrderedDict
 from collections.abc import Iterable, Mapping
 
 from services.writer.namespace_store import NamespaceStore
-from services.writer.projection.packs import Packs
+from services.writer.projection.packs import FREE, Packs
 from shared.database import Database
 
 _REMEMBERED_NAMESPACES = 1_000
@@ -31,6 +31,10 @@ class NamespacePacks:
         while len(self._known) > _REMEMBERED_NAMESPACES:
             self._known.popitem(last=False)
         return found
+
+    def last_known(self, namespace: str) -> Packs:
+        """What acted in a namespace when it was last written; nothing where nobody knows."""
+        return self._known.get(namespace, FREE)
 
     def forget(self, namespaces: Iterable[str]) -> None:
         """Lets namespaces be read anew."""

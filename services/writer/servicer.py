@@ -20,6 +20,7 @@ from services.writer.documents.servicer import DocumentRpcs
 from services.writer.embedding_batch import Embedder
 from services.writer.facts.servicer import FactRpcs
 from services.writer.lifecycle.servicer import LifecycleRpcs
+from services.writer.namespace_packs import NamespacePacks
 from services.writer.namespaces.servicer import NamespaceRpcs
 from services.writer.recording import Item
 from services.writer.refusal_count import RefusalCount
@@ -45,12 +46,12 @@ class WriterServicer(DocumentRpcs, FactRpcs, LifecycleRpcs, NamespaceRpcs, Write
         self, request: pb.RecordObservationRequest, context: grpc.aio.ServicerContext
     ) -> pb.RecordObservationResponse:
         """Stores and projects one observation."""
-        path = "observation"
+        path, packs = "observation", self._applier.packs.last_known(request.namespace)
         try:
             recorded, token = await record_observation(
                 self._database,
                 self._applier,
-                await messages.checked(request.namespace, request.observation, path, _writer(request.namespace)),
+                await messages.checked(request.namespace, request.observation, path, _writer(request.namespace), packs),
                 wait_for_embedding=request.wait_for_embedding,
                 timeout_s=deadline_s_left(),
                 longest_wait_s=self._settings.longest_wait_s,
@@ -65,11 +66,11 @@ class WriterServicer(DocumentRpcs, FactRpcs, LifecycleRpcs, NamespaceRpcs, Write
         self, request: pb.BatchRecordObservationsRequest, context: grpc.aio.ServicerContext
     ) -> pb.BatchRecordObservationsResponse:
         """Stores and projects many, each with its own result."""
-        subject = _writer(request.namespace)
+        subject, packs = _writer(request.namespace), self._applier.packs.last_known(request.namespace)
         outcomes, token = await batch_record_observations(
             self._database,
             self._applier,
-            await messages.checked_and_prepared(request.namespace, request.observations, _batch_path, subject),
+            await messages.checked_and_prepared(request.namespace, request.observations, _batch_path, subject, packs),
             wait_for_embedding=request.wait_for_embedding,
             timeout_s=deadline_s_left(),
             longest_wait_s=self._settings.longest_wait_s,
@@ -85,7 +86,7 @@ class WriterServicer(DocumentRpcs, FactRpcs, LifecycleRpcs, NamespaceRpcs, Write
         answers = stream_observations(
             self._database,
             self._applier,
-            _arrivals(requests),
+            _arrivals(requests, self._applier.packs),
             group_items=self._settings.group_items,
             group_bytes=self._settings.group_bytes,
             timeout_s=deadline_s_left,
@@ -164,15 +165,18 @@ def _batch_path(index: int) -> str:
     return f"observations[{index}]"
 
 
-async def _arrivals(requests: AsyncIterator[pb.StreamObservationsRequest]) -> AsyncIterator[Arrival]:
+async def _arrivals(
+    requests: AsyncIterator[pb.StreamObservationsRequest], packs: NamespacePacks
+) -> AsyncIterator[Arrival]:
     async for request in requests:
-        yield Arrival(request.sequence, request.ByteSize(), await _item(request), request.namespace)
+        yield Arrival(request.sequence, request.ByteSize(), await _item(request, packs), request.namespace)
 
 
-async def _item(request: pb.StreamObservationsRequest) -> Item:
+async def _item(request: pb.StreamObservationsRequest, packs: NamespacePacks) -> Item:
     try:
         subject = _writer(request.namespace)
         require_valid(request)
-        return await messages.prepared(request.namespace, request.observation, "observation", subject)
+        known = packs.last_known(request.namespace)
+        return await messages.prepared(request.namespace, request.observation, "observation", subject, known)
     except PalimpsestError as error:
         return error
