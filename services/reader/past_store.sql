@@ -212,7 +212,7 @@ FROM (
     LEFT JOIN changes AS c ON c.namespace = $1 AND c.change_id = v.change_id
     WHERE v.namespace = $1 AND v.fact_id = $5
 ) AS version
-WHERE version.known_from <= $4
+WHERE version.known_from <= $4 AND visible(version.restricting, $2, $3)
 ORDER BY version.known_from;
 
 -- name: fact_evidence

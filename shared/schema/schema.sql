@@ -896,6 +896,7 @@ BEGIN
                     OR EXISTS (SELECT FROM fact_supersessions AS said
                                WHERE said.namespace = given.name AND said.new_fact_id = fact.id))),
             EXISTS (SELECT FROM item_marks AS mark WHERE mark.namespace = given.name)
+                OR EXISTS (SELECT FROM obsolete_marks AS mark WHERE mark.namespace = given.name)
                 OR EXISTS (SELECT FROM sources AS source WHERE source.namespace = given.name AND source.state <> 1)
                 OR EXISTS (SELECT FROM vault_observations AS vault WHERE vault.namespace = given.name)
         FROM unnest(names) AS given (name);
