@@ -67,7 +67,7 @@ async def get_entity(reader, known_at=None):
 
 
 async def test_each_answer_stays_as_it_was_given(writer: Writer, reader: ReaderServiceStub) -> None:
-    """FA-10: at every moment between writes, ListFacts with and without history and GetFact answer the same for ever."""
+    """FA-10: at every moment between writes, ListFacts (with history too) and GetFact answer the same for ever."""
     first = fact("person:alice", "LIVES_IN", "Paris", valid_from=at(0))
     second = fact("person:alice", "LIVES_IN", "Rome", valid_from=at(60), supersedes=[fact_id(first)])
     writes = [
@@ -184,8 +184,8 @@ async def test_a_write_that_commits_after_the_answer_is_not_in_it(
 async def test_an_answer_waits_for_a_write_that_has_its_moment(
     writer: Writer, reader: ReaderServiceStub, database: Database
 ) -> None:
-    """FA-10: stamped and not yet committed when the question comes: the answer waits, and has it. Who cannot wait gets no
-    answer, rather than one that would change."""
+    """FA-10: stamped and not yet committed when the question comes: the answer waits, and has it. Who cannot wait gets
+    no answer, rather than one that would change."""
     go_on, written = asyncio.Event(), asyncio.Event()
     task = asyncio.create_task(_held_open(database, written, go_on, stamped=True))
     await written.wait()
@@ -194,7 +194,10 @@ async def test_an_answer_waits_for_a_write_that_has_its_moment(
         await KnownMoments(database).settle(NAMESPACE, to_datetime(known_at), timeout_s=0.3)
     answer = asyncio.create_task(objects(reader, known_at))
     async with asyncio.timeout(30):
-        while not await query(writer.dsn, "SELECT FROM pg_locks WHERE NOT granted AND locktype = 'advisory'"):
+        # Postgres tells nobody that a session began to wait.
+        while not await query(  # noqa: ASYNC110
+            writer.dsn, "SELECT FROM pg_locks WHERE NOT granted AND locktype = 'advisory'"
+        ):
             await asyncio.sleep(0.005)
     assert not answer.done()
     go_on.set()
@@ -257,8 +260,9 @@ async def test_moments_never_go_back(writer: Writer) -> None:
     await writer.rows("UPDATE changes SET known_at = known_at + interval '1 hour'")
     await writer.record(observation("2", fact("person:alice", "LIKES", "tea", confidence=1.0, importance=3), minutes=1))
     row = await writer.row(
-        "SELECT ended.known_at - begun.known_at AS apart FROM fact_versions AS v "
-        "JOIN changes AS begun ON begun.change_id = v.change_id JOIN changes AS ended ON ended.change_id = until_change_id"
+        "SELECT ended.known_at - begun.known_at AS apart "
+        "FROM fact_versions AS v JOIN changes AS begun ON begun.change_id = v.change_id "
+        "JOIN changes AS ended ON ended.change_id = v.until_change_id"
     )
     assert row["apart"] == timedelta(microseconds=1)
 
