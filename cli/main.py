@@ -10,12 +10,22 @@ os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
 
 import typer
 
+from cli.commands.as_of import as_of
 from cli.commands.context import context
+from cli.commands.correct import correct
+from cli.commands.curate import curate
+from cli.commands.duplicates import duplicates
 from cli.commands.facts import facts
+from cli.commands.health import health
+from cli.commands.history import history
 from cli.commands.ingest import ingest
 from cli.commands.init_db import init_db
+from cli.commands.obsolete import obsolete
+from cli.commands.packs import packs
+from cli.commands.reconcile import reconcile
 from cli.commands.record import record
 from cli.commands.record_git import record_git
+from cli.commands.retract import retract
 from cli.commands.search import search
 from cli.commands.status import status
 from cli.commands.up import up
@@ -44,7 +54,17 @@ app.command("ingest", epilog=EXIT_CODES_HELP)(ingest)
 app.command("search", epilog=EXIT_CODES_HELP)(search)
 app.command("context", epilog=EXIT_CODES_HELP)(context)
 app.command("facts", epilog=EXIT_CODES_HELP)(facts)
+app.command("as-of", epilog=EXIT_CODES_HELP)(as_of)
+app.command("history", epilog=EXIT_CODES_HELP)(history)
+app.command("correct", epilog=EXIT_CODES_HELP)(correct)
+app.command("retract", epilog=EXIT_CODES_HELP)(retract)
+app.command("obsolete", epilog=EXIT_CODES_HELP)(obsolete)
+app.command("reconcile", epilog=EXIT_CODES_HELP)(reconcile)
+app.command("curate", epilog=EXIT_CODES_HELP)(curate)
+app.command("health", epilog=EXIT_CODES_HELP)(health)
 app.command("status", epilog=EXIT_CODES_HELP)(status)
+app.add_typer(duplicates, name="duplicates", epilog=EXIT_CODES_HELP)
+app.add_typer(packs, name="packs", epilog=EXIT_CODES_HELP)
 
 
 def main() -> NoReturn:

@@ -27,7 +27,7 @@ def record(
     A line that is refused is named with its number and the path of each wrong field; the others are stored. Running it
     again stores nothing twice.
     """
-    with _opened(file) as lines, connected(target, data) as connection:
+    with opened(file) as lines, connected(target, data) as connection:
         outcomes = Recorder(connection.client).record(read_items(lines, namespace))
         report(outcomes, what="Observations", total=None, as_json=as_json)
 
@@ -47,7 +47,8 @@ def read_items(lines: IO[bytes], namespace: str) -> Iterator[Item | Outcome]:
 
 
 @contextmanager
-def _opened(file: str) -> Iterator[IO[bytes]]:
+def opened(file: str) -> Iterator[IO[bytes]]:
+    """A file, or standard input for `-`. Raises Failure."""
     if file == "-":
         yield sys.stdin.buffer
         return

@@ -4,23 +4,26 @@ import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from google.protobuf import json_format
 from google.protobuf.descriptor import FieldDescriptor
+from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
 from palimpsest.v1.observation_pb2 import Observation
 
 # RFC 3339 asks for the offset: a time without one is another moment in each zone.
 _MOMENT = re.compile(r"\d{4}-\d\d-\d\d[Tt]\d\d:\d\d:\d\d(?P<fraction>\.\d+)?(?P<offset>[Zz]|[+-]\d\d:\d\d)?")
 _TIMESTAMP = "google.protobuf.Timestamp"
+M = TypeVar("M", bound=Message)
+
 _TEXT_TYPES = (FieldDescriptor.TYPE_STRING, FieldDescriptor.TYPE_BYTES)
 # protobuf's own parser goes no deeper.
 _DEEPEST = 100
 
 
 class RefusedLine(Exception):
-    """A line does not hold an observation; the message names each field that is wrong."""
+    """A text does not hold the message that is wanted; the error names each field that is wrong."""
 
 
 @dataclass(frozen=True)
@@ -37,10 +40,12 @@ def parse_line(text: bytes, default_namespace: str) -> Line:
     namespace = fields.pop("namespace", default_namespace)
     if not isinstance(namespace, str):
         raise RefusedLine("namespace: must be a string")
-    wrong = list(_wrong_fields(fields, Observation.DESCRIPTOR, ""))
-    if wrong:
-        raise RefusedLine("; ".join(wrong))
-    return Line(namespace, _observation(fields))
+    return Line(namespace, _parsed(fields, Observation))
+
+
+def parse_message(text: bytes, kind: type[M]) -> M:
+    """Reads a message of the contract as protobuf JSON. Raises RefusedLine."""
+    return _parsed(_object(text), kind)
 
 
 def _object(text: bytes) -> dict[str, Any]:
@@ -57,13 +62,16 @@ def _object(text: bytes) -> dict[str, Any]:
     return value
 
 
-def _observation(fields: dict[str, Any]) -> Observation:
+def _parsed(fields: dict[str, Any], kind: type[M]) -> M:
+    wrong = list(_wrong_fields(fields, kind.DESCRIPTOR, ""))
+    if wrong:
+        raise RefusedLine("; ".join(wrong))
     try:
-        return json_format.ParseDict(fields, Observation())
+        return json_format.ParseDict(fields, kind())
     except json_format.ParseError as error:
         raise RefusedLine(" ".join(str(error).split())) from None
     except (ValueError, TypeError, RecursionError):
-        raise RefusedLine("not an observation as protobuf JSON") from None
+        raise RefusedLine(f"no {kind.DESCRIPTOR.name} as protobuf JSON") from None
 
 
 def _wrong_fields(fields: dict[str, Any], kind: Any, path: str) -> Iterator[str]:

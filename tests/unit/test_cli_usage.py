@@ -15,7 +15,11 @@ from cli.main import app, main
 from cli.options import moment
 from cli.output import one_line, safe, say_table
 
-COMMANDS = ("up", "demo", "init-db", "record", "record-git", "ingest", "search", "context", "facts", "status")
+COMMANDS = (
+    "up", "demo", "init-db", "record", "record-git", "ingest", "search", "context", "facts", "as-of", "history",
+    "correct", "retract", "obsolete", "reconcile", "curate", "health", "status",
+)  # fmt: skip
+GROUPS = {"duplicates": ("list", "confirm", "refuse", "undo"), "packs": ("list", "show", "register", "enable")}
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +43,12 @@ def test_every_command_tells_its_exit_codes(
     for command in COMMANDS:
         assert run(monkeypatch, command, "--help") == ExitCode.OK
         assert " ".join(EXIT_CODES_HELP.split()) in " ".join(capsys.readouterr().out.split())
+    for group, commands in GROUPS.items():
+        for command in commands:
+            assert run(monkeypatch, group, command, "--help") == ExitCode.OK
+            assert " ".join(EXIT_CODES_HELP.split()) in " ".join(capsys.readouterr().out.split())
     assert len(app.registered_commands) == len(COMMANDS)
+    assert {group.name for group in app.registered_groups} == GROUPS.keys()
 
 
 @pytest.mark.parametrize(
@@ -59,6 +68,20 @@ def test_every_command_tells_its_exit_codes(
         (("init-db",), ExitCode.USAGE, "PALIMPSEST_DSN"),
         (("init-db", "--dsn", "postgresql://u:p@127.0.0.1:1/x", "--timeout", "1"), ExitCode.UNAVAILABLE, "database"),
         (("up", "--port", "many"), ExitCode.USAGE, "--port"),
+        (("as-of", "spring"), ExitCode.USAGE, "TIME: must be a time"),
+        (("as-of", "2026-03-01T00:00:00"), ExitCode.USAGE, "TIME: the time has no offset"),
+        (("correct", "fact-1"), ExitCode.USAGE, "say what is right"),
+        (("correct", "fact-1", "--text", "x", "--only-wrong"), ExitCode.USAGE, "say what is right"),
+        (("correct", "fact-1", "--text", "x", "--entity", "a:b"), ExitCode.USAGE, "one object"),
+        (("retract", "fact-1", "--valid-to", "soon"), ExitCode.USAGE, "--valid-to: must be a time"),
+        (("obsolete", "Alice likes tea", "--undo"), ExitCode.USAGE, "--undo: takes the id"),
+        (("reconcile", "/nowhere", "--source", "jira", "--scope", "OPS"), ExitCode.USAGE, "No such file"),
+        (("reconcile", "/dev/null", "--source", "jira"), ExitCode.USAGE, "--scope"),
+        (("packs", "register", "/nowhere"), ExitCode.USAGE, "No such file"),
+        (("packs", "register", "/dev/null"), ExitCode.USAGE, "not JSON"),
+        (("duplicates", "list", "--state", "merged"), ExitCode.USAGE, "merged"),
+        (("curate",), ExitCode.UNAVAILABLE, "palimpsest up"),
+        (("health",), ExitCode.UNAVAILABLE, "palimpsest up"),
     ],
 )
 def test_wrong_use_is_one_clear_line(
