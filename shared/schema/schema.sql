@@ -471,6 +471,8 @@ CREATE TABLE fact_retractions (
     valid_to timestamptz NOT NULL,
     occurred_at timestamptz NOT NULL,
     reason text NOT NULL DEFAULT '',
+    -- Why it ends the fact: a number of FactClosure, 3 RETRACTED or 6 SNAPSHOT.
+    closure smallint NOT NULL DEFAULT 3 CHECK (closure IN (3, 6)),
     PRIMARY KEY (namespace, fact_id, observation_id)
 );
 
@@ -873,32 +875,71 @@ CREATE TRIGGER forget_versions AFTER DELETE ON facts
 CREATE TRIGGER forget_versions AFTER DELETE ON entities
     REFERENCING OLD TABLE AS erased FOR EACH STATEMENT EXECUTE FUNCTION forget_entity_versions();
 
--- Locks namespaces for a writer, shared or alone, in the order given, and only then looks at what it must know of them; one
--- round trip, because each query of a volatile function sees what was committed up to then.
-CREATE FUNCTION lock_for_writing(
-    names text[], lock_keys bigint[], alone boolean[], fact_namespaces text[], fact_ids text[])
-    RETURNS TABLE (namespace text, settings_version bigint, has_statements boolean, has_marks boolean)
+-- Locks a namespace for a writer, shared or alone, and only then looks at what it must know of it; one round trip, because each
+-- query of a volatile function sees what was committed up to then. `fact_ids`: whether stored supersessions name one of them.
+CREATE FUNCTION lock_for_writing(name text, lock_key bigint, alone boolean, fact_ids text[])
+    RETURNS TABLE (settings_version bigint, has_statements boolean, has_marks boolean)
     LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
-    PERFORM CASE WHEN wanted.alone THEN pg_advisory_xact_lock(wanted.key)::text
-                 ELSE pg_advisory_xact_lock_shared(wanted.key)::text END
-    FROM unnest(lock_keys, alone) AS wanted (key, alone);
-    RETURN QUERY
-        SELECT given.name,
-            coalesce((SELECT max(settings.version) FROM namespace_settings AS settings
-                      WHERE settings.namespace = given.name), 0),
-            EXISTS (
-                SELECT FROM unnest(fact_namespaces, fact_ids) AS fact (namespace, id)
-                WHERE fact.namespace = given.name AND (
-                    EXISTS (SELECT FROM fact_supersessions AS said
-                            WHERE said.namespace = given.name AND said.old_fact_id = fact.id)
-                    OR EXISTS (SELECT FROM fact_supersessions AS said
-                               WHERE said.namespace = given.name AND said.new_fact_id = fact.id))),
-            EXISTS (SELECT FROM item_marks AS mark WHERE mark.namespace = given.name)
-                OR EXISTS (SELECT FROM obsolete_marks AS mark WHERE mark.namespace = given.name)
-                OR EXISTS (SELECT FROM sources AS source WHERE source.namespace = given.name AND source.state <> 1)
-                OR EXISTS (SELECT FROM vault_observations AS vault WHERE vault.namespace = given.name)
-        FROM unnest(names) AS given (name);
+    IF alone THEN
+        PERFORM pg_advisory_xact_lock(lock_key);
+    ELSE
+        PERFORM pg_advisory_xact_lock_shared(lock_key);
+    END IF;
+    settings_version := coalesce((SELECT max(version) FROM namespace_settings WHERE namespace = name), 0);
+    has_statements := fact_ids <> '{}' AND (
+        EXISTS (SELECT FROM fact_supersessions WHERE namespace = name AND old_fact_id = ANY (fact_ids))
+        OR EXISTS (SELECT FROM fact_supersessions WHERE namespace = name AND new_fact_id = ANY (fact_ids)));
+    has_marks := EXISTS (SELECT FROM item_marks WHERE namespace = name)
+        OR EXISTS (SELECT FROM sources WHERE namespace = name AND state = 3)
+        OR EXISTS (SELECT FROM vault_observations WHERE namespace = name);
+    RETURN NEXT;
 END
 $$;
+
+-- The journal of snapshots.
+CREATE TABLE snapshots (
+    namespace text NOT NULL,
+    source text NOT NULL,
+    scope text NOT NULL,
+    snapshot_id text NOT NULL,
+    taken_at timestamptz NOT NULL,
+    -- SHA-256, in hex, over its items: the same id comes with the same content only.
+    content_hash text NOT NULL,
+    received_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- False: a newer one had been applied already, so that it changed nothing.
+    applied boolean NOT NULL,
+    -- Numbers of what it did, by their names in the answer.
+    counts jsonb NOT NULL,
+    PRIMARY KEY (namespace, source, scope, snapshot_id)
+);
+-- The newest of a scope.
+CREATE INDEX snapshots_by_time ON snapshots (namespace, source, scope, taken_at DESC) WHERE applied;
+
+-- The items that the newest snapshot of a scope has.
+CREATE TABLE snapshot_items (
+    namespace text NOT NULL,
+    source text NOT NULL,
+    scope text NOT NULL,
+    entity_key text NOT NULL,
+    item_hash text NOT NULL,
+    -- Serialized palimpsest.v1.SnapshotItem.
+    item bytea NOT NULL,
+    -- relation's hash -> [fact id, start of the fact in microseconds or null]: the facts that are open.
+    facts jsonb NOT NULL,
+    PRIMARY KEY (namespace, source, scope, entity_key)
+);
+-- Whether another scope has an entity too.
+CREATE INDEX snapshot_items_by_entity ON snapshot_items (namespace, entity_key);
+
+-- Which snapshot a fact was asserted by last.
+CREATE TABLE snapshot_facts (
+    namespace text NOT NULL,
+    fact_id text NOT NULL,
+    source text NOT NULL,
+    scope text NOT NULL,
+    snapshot_id text NOT NULL,
+    taken_at timestamptz NOT NULL,
+    PRIMARY KEY (namespace, fact_id, source, scope)
+);
