@@ -24,7 +24,13 @@ LATER = {
     "SCHEMA_VIOLATION",
 }
 
-ARGUMENTS: dict[Any, Any] = {str: "x", int: 1, float: 1.0, Sequence[Violation]: [Violation("field", "is wrong")]}
+ARGUMENTS: dict[Any, Any] = {
+    str: "x",
+    int: 1,
+    float: 1.0,
+    Sequence[str]: ["x", "y"],
+    Sequence[Violation]: [Violation("field", "is wrong")],
+}
 
 
 def every(kind: type[PalimpsestError] = PalimpsestError) -> Iterator[type[PalimpsestError]]:

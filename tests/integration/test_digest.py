@@ -21,7 +21,9 @@ pytest_plugins = ("tests.integration.reader_fixtures",)
 
 # Tables that hold no projected knowledge: vectors follow later, and spaces belong to no namespace.
 CURATION = {"curation_cursors", "duplicate_proposals", "entity_names", "entity_trust", "rejections", "stale_marks"}
-NOT_STATE = {"embedding_queue", "embedding_spaces", "schema_migrations", *CURATION}
+# What was before depends on the order of arrival.
+PAST = {"changes", "fact_versions", "entity_versions", "link_versions"}
+NOT_STATE = {"embedding_queue", "embedding_spaces", "schema_migrations", *CURATION, *PAST}
 
 
 async def digest_of(reader: ReaderServiceStub, namespace: str = NAMESPACE) -> pb.DigestResponse:
