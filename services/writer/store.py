@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeAlias
 
-from services.writer.columns import attributes, columns
+from services.writer.columns import attributes, columns, recordset
 from shared.database import Connection
 from shared.labels import split
 from shared.statements import load_statements
@@ -22,21 +22,28 @@ Key: TypeAlias = tuple[str, str]
 """A namespace, and an id or key in it."""
 Keys: TypeAlias = Iterable[Key]
 
-_observation = attributes(
+_OBSERVATION = (
     "namespace observation_id content_hash source_system source_stream external_id revision kind occurred_at actor_key "
-    "subject_key scopes restricting applies content data message trace_id status failures_json"
+    "subject_key scopes restricting applies content data message trace_id status failures private_to"
 )
-_entity = attributes(
+_ENTITY = (
     "kind title aliases source_path source_id url author source_created_at source_updated_at confidence importance "
     "last_seen_at attributes status expires_at scopes provenance pii_categories placeholder stamps"
 )
 # Of merged states and of what is derived beside them.
-_fact = attributes(
+_FACT = (
     "subject_key predicate object_type object_text object_key object valid_from asserted_valid_to valid_to closure "
     "supersedes superseded_by observed_at evidence confidence importance source_path scopes attributes expires_at "
     "sentence stamps evidence_lost"
 )
-_OBSERVATION_WIDTH, _ENTITY_WIDTH, _FACT_WIDTH = 20, 24, 27
+_observation = attributes(_OBSERVATION.replace(" failures ", " failures_json "))
+_entity, _fact = attributes(_ENTITY), attributes(_FACT)
+_ENTITY_ROW = f"namespace natural_key {_ENTITY} restricting applies"
+_FACT_ROW = f"namespace fact_id {_FACT} restricting applies"
+_ENTITY_EVIDENCE_ROW = "namespace natural_key observation_id occurred_at described"
+_DOCUMENT_ROW = "namespace entity_key body media_type meta content_hash occurred_at observation_id assertion_index"
+_LINK_ROW = "namespace source_key relation target_key weight"
+_LINK_EVIDENCE_ROW = "namespace source_key relation target_key observation_id claimed weight"
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,16 +68,18 @@ class Store:
         """Hold (key, exclusive) locks till the end of the transaction; give them by rising key."""
         await self._run("lock_namespaces", locks, 2)
 
-    async def lock_for_writing(self, locks: Iterable[tuple[str, int, bool]], facts: Keys) -> list[NamespaceState]:
-        """Hold (namespace, key, exclusive) locks till the end of the transaction; give them by rising key. Answers what is
-        committed of each namespace by then; `facts` are those that statements are looked for."""
-        rows = await self._run("lock_for_writing", locks, 3, *columns(facts, 2))
-        return [NamespaceState(**row) for row in rows]
+    async def lock_for_writing(
+        self, namespace: str, lock_key: int, *, alone: bool, fact_ids: Sequence[str]
+    ) -> NamespaceState:
+        """Hold the lock of a namespace till the end of the transaction, and answer what is committed there by then. Of
+        several namespaces take that with the least key first."""
+        [row] = await self._connection.fetch(_statements.lock_for_writing, namespace, lock_key, alone, fact_ids)
+        return NamespaceState(namespace, *row)
 
     async def claim_observations(self, observations: Iterable[Any]) -> dict[Key, datetime]:
         """Store those that are not stored, and answer these with their `recorded_at`. A row that another transaction is
         storing is waited for: after its commit it counts as stored, after its rollback as not."""
-        rows = await self._run("claim_observations", map(_observation, observations), _OBSERVATION_WIDTH)
+        rows = await self._write("claim_observations", recordset(map(_observation, observations), _OBSERVATION))
         return {(row["namespace"], row["observation_id"]): row["recorded_at"] for row in rows}
 
     async def stored_observations(self, keys: Keys) -> list[Row]:
@@ -90,7 +99,11 @@ class Store:
 
         Adds evidence of any of them, (namespace, natural_key, observation_id, occurred_at, described), too.
         """
-        rows = await self._run("insert_entities", _rows(states, _entity), _ENTITY_WIDTH, *columns(evidence, 5))
+        rows = await self._write(
+            "insert_entities",
+            recordset(evidence, _ENTITY_EVIDENCE_ROW),
+            recordset(_rows(states, _entity), _ENTITY_ROW),
+        )
         return {(row["namespace"], row["natural_key"]) for row in rows}
 
     async def lock_entities(self, keys: Keys) -> dict[Key, Row]:
@@ -99,11 +112,11 @@ class Store:
 
     async def update_entities(self, states: Mapping[Key, Any]) -> None:
         """Replace what assertions decide of entities that are locked."""
-        await self._run("update_entities", _rows(states, _entity), _ENTITY_WIDTH)
+        await self._write("update_entities", recordset(_rows(states, _entity), _ENTITY_ROW))
 
     async def insert_facts(self, states: Mapping[Key, Any]) -> set[Key]:
         """Insert facts that are not there; answers which. One that another transaction inserts is waited for."""
-        rows = await self._run("insert_facts", _rows(states, _fact), _FACT_WIDTH)
+        rows = await self._write("insert_facts", recordset(_rows(states, _fact), _FACT_ROW))
         return {(row["namespace"], row["fact_id"]) for row in rows}
 
     async def lock_facts(self, keys: Keys) -> dict[Key, Row]:
@@ -112,7 +125,7 @@ class Store:
 
     async def update_facts(self, states: Mapping[Key, Any]) -> None:
         """Replace all but the identity of facts that are locked."""
-        await self._run("update_facts", _rows(states, _fact), _FACT_WIDTH)
+        await self._write("update_facts", recordset(_rows(states, _fact), _FACT_ROW))
 
     async def insert_fact_evidence(self, rows: Iterable[Sequence[Any]]) -> None:
         """Add (namespace, fact_id, observation_id, occurred_at, evidence, confidence); what is there stays."""
@@ -124,8 +137,8 @@ class Store:
         await self._run("insert_supersessions", rows, 8)
 
     async def insert_retractions(self, rows: Iterable[Sequence[Any]]) -> None:
-        """Add (namespace, fact_id, observation_id, valid_to, occurred_at, reason); what is there stays."""
-        await self._run("insert_retractions", rows, 6)
+        """Add (namespace, fact_id, observation_id, valid_to, occurred_at, reason, closure); what is there stays."""
+        await self._run("insert_retractions", rows, 7)
 
     async def supersessions_around(self, facts: Keys) -> list[Row]:
         """All statements of supersession in the components of the facts, in no order, without repeats."""
@@ -142,7 +155,8 @@ class Store:
     async def upsert_documents(self, rows: Iterable[Sequence[Any]]) -> set[Key]:
         """Write (namespace, entity_key, body, media_type, meta, content_hash, occurred_at, observation_id,
         assertion_index) where the stored stamp is less; answers where that was."""
-        return {(row["namespace"], row["entity_key"]) for row in await self._run("upsert_documents", rows, 9)}
+        written = await self._write("upsert_documents", recordset(rows, _DOCUMENT_ROW))
+        return {(row["namespace"], row["entity_key"]) for row in written}
 
     async def upsert_claims(self, rows: Iterable[Sequence[Any]]) -> list[Row]:
         """Merge (namespace, source_key, relation, target_kind, target_ref, source_hint, weight, observation_ids) into
@@ -169,7 +183,7 @@ class Store:
 
         Adds their evidence, (namespace, source_key, relation, target_key, observation_id, claimed, weight), too.
         """
-        await self._run("upsert_links", links, 5, *columns(evidence, 7))
+        await self._write("upsert_links", recordset(evidence, _LINK_EVIDENCE_ROW), recordset(links, _LINK_ROW))
 
     async def delete_link_evidence(self, rows: Iterable[Sequence[Any]]) -> None:
         """Delete (namespace, source_key, relation, target_key, observation_id, claimed); what is not there is passed
@@ -181,6 +195,13 @@ class Store:
         keys = list(links)
         await self._run("lock_links", keys, 4)
         await self._run("settle_links", keys, 4)
+
+    async def _write(self, name: str, *recordsets: str) -> list[Row]:
+        """Runs a statement on sets of wide rows, unless they are empty."""
+        if not all(recordsets):
+            return []
+        found = await self._connection.fetch(_statements.with_table(name), *recordsets)
+        return [dict(row.items()) for row in found]
 
     async def _run(self, name: str, rows: Iterable[Sequence[Any]], width: int, *more: Any) -> list[Row]:
         arrays = columns(rows, width)

@@ -1,5 +1,6 @@
 -- The writer's statements. Sets of rows come as one array per column, in sorted key order (text compares by bytes, as
--- COLLATE "C" does), so that writers who meet lock in one order and never wait for each other in a circle.
+-- COLLATE "C" does), so that writers who meet lock in one order and never wait for each other in a circle. Wide rows come
+-- as one JSON array of objects: many arrays of few values each cost more to send and to read than the rows to write.
 -- A column of lists comes as array literals in text.
 
 -- name: lock_namespaces
@@ -9,24 +10,22 @@ SELECT CASE WHEN wanted.exclusive THEN pg_advisory_xact_lock(wanted.key)::text
 FROM unnest($1::bigint[], $2::boolean[]) AS wanted (key, exclusive);
 
 -- name: lock_for_writing
--- Locks namespaces till the end of the transaction, and says what a writer must know of them.
-SELECT * FROM lock_for_writing($1::text[], $2::bigint[], $3::boolean[], $4::text[], $5::text[]);
+-- Locks a namespace till the end of the transaction, and says what a writer must know of it.
+SELECT settings_version, has_statements, has_marks FROM lock_for_writing($1, $2, $3, $4);
 
 -- name: claim_observations
 -- Stores those that are not stored yet. Waits for whoever is storing one of them right now.
 INSERT INTO observations (
     namespace, observation_id, content_hash, source_system, source_stream, external_id, revision, kind, occurred_at,
-    actor_key, subject_key, scopes, restricting, applies, content, data, message, trace_id, status, failures)
+    actor_key, subject_key, scopes, restricting, applies, content, data, message, trace_id, status, failures, private_to)
 SELECT namespace, observation_id, content_hash, source_system, source_stream, external_id, revision, kind, occurred_at,
-       actor_key, subject_key, scopes::text[], restricting::text[], applies::text[], content, data::json, message,
-       trace_id, status, failures::jsonb
-FROM unnest(
-    $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::timestamptz[],
-    $10::text[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::text[], $17::bytea[],
-    $18::text[], $19::smallint[], $20::text[]
-) AS given (
-    namespace, observation_id, content_hash, source_system, source_stream, external_id, revision, kind, occurred_at,
-    actor_key, subject_key, scopes, restricting, applies, content, data, message, trace_id, status, failures)
+       actor_key, subject_key, scopes, restricting, applies, content, data::json, message,
+       trace_id, status, failures::jsonb, private_to
+FROM json_to_recordset($1::json) AS given (
+    namespace text, observation_id text, content_hash text, source_system text, source_stream text,
+    external_id text, revision text, kind text, occurred_at timestamptz, actor_key text, subject_key text,
+    scopes text[], restricting text[], applies text[], content text, data text, message bytea,
+    trace_id text, status smallint, failures text, private_to text)
 ON CONFLICT (namespace, observation_id) DO NOTHING
 RETURNING namespace, observation_id, recorded_at;
 
@@ -56,25 +55,23 @@ WHERE observations.namespace = given.namespace AND observations.observation_id =
 -- Those that are not there yet, and who wrote or named any of them. Waits for whoever is inserting one of them right now.
 WITH evidence AS (
     INSERT INTO entity_evidence (namespace, natural_key, observation_id, occurred_at, described)
-    SELECT * FROM unnest($25::text[], $26::text[], $27::text[], $28::timestamptz[], $29::boolean[])
+    SELECT * FROM json_to_recordset($1::json) AS given (
+    namespace text, natural_key text, observation_id text, occurred_at timestamptz, described boolean)
     ON CONFLICT DO NOTHING
 )
 INSERT INTO entities (
     namespace, natural_key, kind, title, aliases, source_path, source_id, url, author, source_created_at,
     source_updated_at, confidence, importance, last_seen_at, attributes, status, expires_at, scopes, provenance,
     pii_categories, placeholder, stamps, restricting, applies)
-SELECT namespace, natural_key, kind, title, aliases::text[], source_path, source_id, url, author, source_created_at,
-       source_updated_at, confidence, importance, last_seen_at, attributes::jsonb, status, expires_at, scopes::text[],
-       provenance, pii_categories::text[], placeholder, stamps::jsonb, restricting::text[], applies::text[]
-FROM unnest(
-    $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-    $10::timestamptz[], $11::timestamptz[], $12::double precision[], $13::smallint[], $14::timestamptz[], $15::text[],
-    $16::smallint[], $17::timestamptz[], $18::text[], $19::bytea[], $20::text[], $21::boolean[], $22::text[],
-    $23::text[], $24::text[]
-) AS given (
-    namespace, natural_key, kind, title, aliases, source_path, source_id, url, author, source_created_at,
-    source_updated_at, confidence, importance, last_seen_at, attributes, status, expires_at, scopes, provenance,
-    pii_categories, placeholder, stamps, restricting, applies)
+SELECT namespace, natural_key, kind, title, aliases, source_path, source_id, url, author, source_created_at,
+       source_updated_at, confidence, importance, last_seen_at, attributes::jsonb, status, expires_at, scopes,
+       provenance, pii_categories, placeholder, stamps::jsonb, restricting, applies
+FROM json_to_recordset($2::json) AS given (
+    namespace text, natural_key text, kind text, title text, aliases text[], source_path text,
+    source_id text, url text, author text, source_created_at timestamptz, source_updated_at timestamptz,
+    confidence double precision, importance smallint, last_seen_at timestamptz, attributes text,
+    status smallint, expires_at timestamptz, scopes text[], provenance bytea, pii_categories text[],
+    placeholder boolean, stamps text, restricting text[], applies text[])
 ON CONFLICT (namespace, natural_key) DO NOTHING
 RETURNING namespace, natural_key;
 
@@ -88,22 +85,19 @@ FOR UPDATE OF entities;
 -- name: update_entities
 -- What assertions decide; the rest stays.
 UPDATE entities
-SET kind = given.kind, title = given.title, aliases = given.aliases::text[], source_path = given.source_path,
+SET kind = given.kind, title = given.title, aliases = given.aliases, source_path = given.source_path,
     source_id = given.source_id, url = given.url, author = given.author, source_created_at = given.source_created_at,
     source_updated_at = given.source_updated_at, confidence = given.confidence, importance = given.importance,
     last_seen_at = given.last_seen_at, attributes = given.attributes::jsonb, status = given.status,
-    expires_at = given.expires_at, scopes = given.scopes::text[], restricting = given.restricting::text[],
-    applies = given.applies::text[], provenance = given.provenance, pii_categories = given.pii_categories::text[],
+    expires_at = given.expires_at, scopes = given.scopes, restricting = given.restricting,
+    applies = given.applies, provenance = given.provenance, pii_categories = given.pii_categories,
     placeholder = given.placeholder, stamps = given.stamps::jsonb
-FROM unnest(
-    $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-    $10::timestamptz[], $11::timestamptz[], $12::double precision[], $13::smallint[], $14::timestamptz[], $15::text[],
-    $16::smallint[], $17::timestamptz[], $18::text[], $19::bytea[], $20::text[], $21::boolean[], $22::text[],
-    $23::text[], $24::text[]
-) AS given (
-    namespace, natural_key, kind, title, aliases, source_path, source_id, url, author, source_created_at,
-    source_updated_at, confidence, importance, last_seen_at, attributes, status, expires_at, scopes, provenance,
-    pii_categories, placeholder, stamps, restricting, applies)
+FROM json_to_recordset($1::json) AS given (
+    namespace text, natural_key text, kind text, title text, aliases text[], source_path text,
+    source_id text, url text, author text, source_created_at timestamptz, source_updated_at timestamptz,
+    confidence double precision, importance smallint, last_seen_at timestamptz, attributes text,
+    status smallint, expires_at timestamptz, scopes text[], provenance bytea, pii_categories text[],
+    placeholder boolean, stamps text, restricting text[], applies text[])
 WHERE entities.namespace = given.namespace AND entities.natural_key = given.natural_key;
 
 -- name: insert_facts
@@ -113,18 +107,16 @@ INSERT INTO facts (
     asserted_valid_to, valid_to, closure, supersedes, superseded_by, observed_at, evidence, confidence, importance,
     source_path, scopes, attributes, expires_at, sentence, stamps, evidence_lost, restricting, applies)
 SELECT namespace, fact_id, subject_key, predicate, object_type, object_text, object_key, object, valid_from,
-       asserted_valid_to, valid_to, closure, supersedes::text[], superseded_by::text[], observed_at, evidence,
-       confidence, importance, source_path, scopes::text[], attributes::jsonb, expires_at, sentence, stamps::jsonb,
-       evidence_lost, restricting::text[], applies::text[]
-FROM unnest(
-    $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bytea[],
-    $9::timestamptz[], $10::timestamptz[], $11::timestamptz[], $12::smallint[], $13::text[], $14::text[],
-    $15::timestamptz[], $16::smallint[], $17::double precision[], $18::smallint[], $19::text[], $20::text[],
-    $21::text[], $22::timestamptz[], $23::text[], $24::text[], $25::boolean[], $26::text[], $27::text[]
-) AS given (
-    namespace, fact_id, subject_key, predicate, object_type, object_text, object_key, object, valid_from,
-    asserted_valid_to, valid_to, closure, supersedes, superseded_by, observed_at, evidence, confidence, importance,
-    source_path, scopes, attributes, expires_at, sentence, stamps, evidence_lost, restricting, applies)
+       asserted_valid_to, valid_to, closure, supersedes, superseded_by, observed_at, evidence,
+       confidence, importance, source_path, scopes, attributes::jsonb, expires_at, sentence, stamps::jsonb,
+       evidence_lost, restricting, applies
+FROM json_to_recordset($1::json) AS given (
+    namespace text, fact_id text, subject_key text, predicate text, object_type text, object_text text,
+    object_key text, object bytea, valid_from timestamptz, asserted_valid_to timestamptz,
+    valid_to timestamptz, closure smallint, supersedes text[], superseded_by text[],
+    observed_at timestamptz, evidence smallint, confidence double precision, importance smallint,
+    source_path text, scopes text[], attributes text, expires_at timestamptz, sentence text, stamps text,
+    evidence_lost boolean, restricting text[], applies text[])
 ON CONFLICT (namespace, fact_id) DO NOTHING
 RETURNING namespace, fact_id;
 
@@ -139,21 +131,19 @@ FOR UPDATE OF facts;
 -- What evidence decides, and what is derived; the identity stays.
 UPDATE facts
 SET object = given.object, asserted_valid_to = given.asserted_valid_to, valid_to = given.valid_to,
-    closure = given.closure, supersedes = given.supersedes::text[], superseded_by = given.superseded_by::text[],
+    closure = given.closure, supersedes = given.supersedes, superseded_by = given.superseded_by,
     observed_at = given.observed_at, evidence = given.evidence, confidence = given.confidence,
-    importance = given.importance, source_path = given.source_path, scopes = given.scopes::text[],
-    restricting = given.restricting::text[], applies = given.applies::text[], attributes = given.attributes::jsonb,
+    importance = given.importance, source_path = given.source_path, scopes = given.scopes,
+    restricting = given.restricting, applies = given.applies, attributes = given.attributes::jsonb,
     evidence_lost = given.evidence_lost, expires_at = given.expires_at, sentence = given.sentence,
     stamps = given.stamps::jsonb
-FROM unnest(
-    $1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::text[], $8::bytea[],
-    $9::timestamptz[], $10::timestamptz[], $11::timestamptz[], $12::smallint[], $13::text[], $14::text[],
-    $15::timestamptz[], $16::smallint[], $17::double precision[], $18::smallint[], $19::text[], $20::text[],
-    $21::text[], $22::timestamptz[], $23::text[], $24::text[], $25::boolean[], $26::text[], $27::text[]
-) AS given (
-    namespace, fact_id, subject_key, predicate, object_type, object_text, object_key, object, valid_from,
-    asserted_valid_to, valid_to, closure, supersedes, superseded_by, observed_at, evidence, confidence, importance,
-    source_path, scopes, attributes, expires_at, sentence, stamps, evidence_lost, restricting, applies)
+FROM json_to_recordset($1::json) AS given (
+    namespace text, fact_id text, subject_key text, predicate text, object_type text, object_text text,
+    object_key text, object bytea, valid_from timestamptz, asserted_valid_to timestamptz,
+    valid_to timestamptz, closure smallint, supersedes text[], superseded_by text[],
+    observed_at timestamptz, evidence smallint, confidence double precision, importance smallint,
+    source_path text, scopes text[], attributes text, expires_at timestamptz, sentence text, stamps text,
+    evidence_lost boolean, restricting text[], applies text[])
 WHERE facts.namespace = given.namespace AND facts.fact_id = given.fact_id;
 
 -- name: insert_fact_evidence
@@ -172,8 +162,9 @@ ON CONFLICT DO NOTHING;
 
 -- name: insert_retractions
 -- Statements that facts ended.
-INSERT INTO fact_retractions (namespace, fact_id, observation_id, valid_to, occurred_at, reason)
-SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::text[])
+INSERT INTO fact_retractions (namespace, fact_id, observation_id, valid_to, occurred_at, reason, closure)
+SELECT * FROM unnest(
+    $1::text[], $2::text[], $3::text[], $4::timestamptz[], $5::timestamptz[], $6::text[], $7::smallint[])
 ON CONFLICT DO NOTHING;
 
 -- name: supersessions_around
@@ -200,7 +191,7 @@ FROM component JOIN fact_supersessions AS statement
 
 -- name: retractions_of
 -- Statements that the facts ended.
-SELECT namespace, fact_id, observation_id, valid_to, occurred_at, reason
+SELECT namespace, fact_id, observation_id, valid_to, occurred_at, reason, closure
 FROM fact_retractions JOIN unnest($1::text[], $2::text[]) AS given (namespace, fact_id) USING (namespace, fact_id);
 
 -- name: update_refusals
@@ -217,10 +208,9 @@ WHERE statement.namespace = given.namespace AND statement.old_fact_id = given.ol
 INSERT INTO documents (
     namespace, entity_key, body, media_type, meta, content_hash, occurred_at, observation_id, assertion_index)
 SELECT namespace, entity_key, body, media_type, meta::jsonb, content_hash, occurred_at, observation_id, assertion_index
-FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text[], $7::timestamptz[], $8::text[],
-            $9::integer[])
-    AS given (
-        namespace, entity_key, body, media_type, meta, content_hash, occurred_at, observation_id, assertion_index)
+FROM json_to_recordset($1::json) AS given (
+    namespace text, entity_key text, body text, media_type text, meta text, content_hash text,
+    occurred_at timestamptz, observation_id text, assertion_index integer)
 ON CONFLICT (namespace, entity_key) DO UPDATE
 SET body = excluded.body, media_type = excluded.media_type, meta = excluded.meta, content_hash = excluded.content_hash,
     occurred_at = excluded.occurred_at, observation_id = excluded.observation_id,
@@ -310,14 +300,16 @@ WHERE claim.namespace = given.namespace AND claim.source_key = given.source_key 
 -- that curation drew becomes the source's.
 WITH evidence AS (
     INSERT INTO link_evidence (namespace, source_key, relation, target_key, observation_id, claimed, weight)
-    SELECT * FROM unnest(
-        $6::text[], $7::text[], $8::text[], $9::text[], $10::text[], $11::boolean[], $12::double precision[])
+    SELECT * FROM json_to_recordset($1::json) AS given (
+    namespace text, source_key text, relation text, target_key text, observation_id text, claimed boolean,
+    weight double precision)
     ON CONFLICT (namespace, source_key, relation, target_key, observation_id, claimed) DO UPDATE
     SET weight = excluded.weight
     WHERE link_evidence.weight < excluded.weight
 )
 INSERT INTO links (namespace, source_key, relation, target_key, weight)
-SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::double precision[])
+SELECT * FROM json_to_recordset($2::json) AS given (
+    namespace text, source_key text, relation text, target_key text, weight double precision)
 ON CONFLICT (namespace, source_key, relation, target_key) DO UPDATE
 SET weight = CASE WHEN links.origin = 1 THEN greatest(links.weight, excluded.weight) ELSE excluded.weight END, origin = 1
 WHERE links.weight < excluded.weight OR links.origin <> 1;

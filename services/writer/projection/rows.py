@@ -75,6 +75,8 @@ class Retraction:
     valid_to: datetime
     stamp: Stamp
     reason: str = ""
+    # Number of FactClosure: 3 RETRACTED, or 6 SNAPSHOT where a complete state of its source no longer has it.
+    closure: int = 3
 
 
 @dataclass(frozen=True, slots=True)

@@ -210,7 +210,7 @@ class _Ends:
         for each in effective:
             self._given[each.old_fact_id].append((spans[each.new_fact_id].start, SUPERSEDED))
         for retraction in retractions:
-            self._given[retraction.fact_id].append((retraction.valid_to, RETRACTED))
+            self._given[retraction.fact_id].append((retraction.valid_to, retraction.closure))
 
     def follow_timelines(self) -> None:
         """Adds the ends that the next facts of timelines give."""

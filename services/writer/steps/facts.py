@@ -169,7 +169,7 @@ async def _resolved(
         supersessions[row["namespace"]].append(_supersession(row))
     for row in await store.retractions_of(sorted(facts)):
         retractions[row["namespace"]].append(
-            Retraction(row["fact_id"], row["valid_to"], _stamp(row, index=0), row["reason"])
+            Retraction(row["fact_id"], row["valid_to"], _stamp(row, index=0), row["reason"], row["closure"])
         )
     namespaces = spans.keys() | supersessions.keys()
     return {each: resolve(spans[each], supersessions[each], retractions[each]) for each in namespaces}
@@ -253,6 +253,6 @@ def _retractions(projections: Iterable[Projection]) -> list[tuple[Any, ...]]:
             key = (projection.namespace, each.fact_id, each.stamp.observation_id)
             said[key] = min(said.get(key, each), each, key=lambda one: (one.valid_to, one.stamp))
     return [
-        (*key, each.valid_to, from_microseconds(each.stamp.occurred_us), each.reason)
+        (*key, each.valid_to, from_microseconds(each.stamp.occurred_us), each.reason, each.closure)
         for key, each in sorted(said.items())
     ]
