@@ -117,7 +117,8 @@ class Recorder:
         results = [step] if isinstance(step, RecordObservationResult) else self._send(step)
         for place, result in enumerate(results):
             self._done += 1
-            yield self._outcome(self._waiting[namespace].popleft(), result, f"observations[{place}].")
+            label = self._waiting[namespace].popleft()
+            yield outcome_of(label, result, f"observations[{place}].", conflict_is_known=self._conflict_is_known)
 
     def _send(self, request: BatchRecordObservationsRequest) -> list[RecordObservationResult]:
         for _ in range(MOST_WAITS):
@@ -126,7 +127,7 @@ class Recorder:
                 return list(response.results)
             except grpc.RpcError as error:
                 if error.code() in _REFUSALS_OF_ALL:
-                    return [RecordObservationResult(error=_item_error(error))] * len(request.observations)
+                    return [RecordObservationResult(error=item_error(error))] * len(request.observations)
                 delay_s = details_of(error).retry_after_s
                 if error.code() is not grpc.StatusCode.RESOURCE_EXHAUSTED or delay_s is None:
                     raise self._broken_off(failure_of(error)) from error
@@ -137,22 +138,24 @@ class Recorder:
         hint = f"broken off after {self._done:,} items; running the command again stores the rest"
         return Failure(f"{failure} ({hint})", failure.code)
 
-    def _outcome(self, label: str, result: RecordObservationResult, prefix: str) -> Outcome:
-        if result.WhichOneof("result") == "error":
-            known = self._conflict_is_known and result.error.reason == ERROR_REASON_OBSERVATION_CONFLICT
-            reason = describe_item_error(result.error, prefix)
-            return Outcome(label, Fate.KNOWN if known else Fate.REFUSED, "" if known else reason, result)
-        recorded = result.recorded
-        if recorded.duplicate:
-            return Outcome(label, Fate.KNOWN, "", result)
-        failed = [
-            describe_item_error(failed.error, prefix) + f" (assertions[{failed.index}])"
-            for failed in recorded.failed_assertions
-        ]
-        return Outcome(label, Fate.PARTLY if failed else Fate.STORED, "; ".join(failed), result)
+
+def outcome_of(label: str, result: RecordObservationResult, prefix: str, *, conflict_is_known: bool = False) -> Outcome:
+    """What became of an item, from what the writer said of it. `prefix` is cut from the paths of fields."""
+    if result.WhichOneof("result") == "error":
+        known = conflict_is_known and result.error.reason == ERROR_REASON_OBSERVATION_CONFLICT
+        reason = describe_item_error(result.error, prefix)
+        return Outcome(label, Fate.KNOWN if known else Fate.REFUSED, "" if known else reason, result)
+    recorded = result.recorded
+    if recorded.duplicate:
+        return Outcome(label, Fate.KNOWN, "", result)
+    failed = [
+        describe_item_error(failed.error, prefix) + f" (assertions[{failed.index}])"
+        for failed in recorded.failed_assertions
+    ]
+    return Outcome(label, Fate.PARTLY if failed else Fate.STORED, "; ".join(failed), result)
 
 
-def _item_error(error: grpc.RpcError) -> ItemError:
+def item_error(error: grpc.RpcError) -> ItemError:
     """The error of a whole call as that of one item."""
     details = details_of(error)
     name = f"ERROR_REASON_{details.reason}"

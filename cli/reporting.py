@@ -14,6 +14,17 @@ MOST_REASONS = 100
 
 def report(outcomes: Iterable[Outcome], *, what: str, total: int | None, as_json: bool) -> None:
     """Shows progress and refusals, then the summary. Raises `typer.Exit` with the code that the outcomes deserve."""
+    leave(show(outcomes, what=what, total=total, as_json=as_json))
+
+
+def leave(tally: Tally) -> None:
+    """Raises `typer.Exit` with the code that the outcomes deserve, unless all went well."""
+    if tally.exit_code() is not ExitCode.OK:
+        raise typer.Exit(tally.exit_code())
+
+
+def show(outcomes: Iterable[Outcome], *, what: str, total: int | None, as_json: bool) -> Tally:
+    """Shows progress and refusals, then the summary, and answers what it says."""
     tally = Tally()
     with progress(what, total) as bar:
         for outcome in _told(outcomes, as_json):
@@ -23,8 +34,7 @@ def report(outcomes: Iterable[Outcome], *, what: str, total: int | None, as_json
         say_json({"summary": {fate.value: tally.counts[fate] for fate in Fate}})
     else:
         say(f"{what}: {tally}")
-    if tally.exit_code() is not ExitCode.OK:
-        raise typer.Exit(tally.exit_code())
+    return tally
 
 
 def _told(outcomes: Iterable[Outcome], as_json: bool) -> Iterator[Outcome]:

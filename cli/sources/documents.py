@@ -1,34 +1,32 @@
-"""A Markdown file as an observation: its text byte for byte, its fields, and what it links to."""
+"""A Markdown file as an article: its text byte for byte, its fields, and what it links to."""
 
+import hashlib
 import json
 import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import PurePosixPath
+from typing import Any
 
-from palimpsest.ids import content_hash
 from palimpsest.v1.document_pb2 import DocumentAssertion
-from palimpsest.v1.entity_pb2 import EntityAssertion
 from palimpsest.v1.link_pb2 import LinkAssertion, LinkTarget
-from palimpsest.v1.observation_pb2 import Assertion, Observation
-from palimpsest.v1.reference_pb2 import EntityRef, Provenance, SourceIdentity, TypedId
+from palimpsest.v1.reference_pb2 import EntityRef, Provenance, SourceIdentity
+from palimpsest.v1.writer_service_pb2 import RetainArticleRequest
 
-from cli.sources.assertions import can_be_id, moment_of, person, reference, timestamp, title
+from cli.sources.assertions import can_be_id, moment_of, reference, timestamp, title
 from cli.sources.document_names import DocumentNames, is_markdown, resolved
 from cli.sources.front_matter import FrontMatter, read_front_matter
 from cli.sources.markdown_files import MarkdownFile, MarkdownFolder
 from cli.sources.markdown_links import Outline, read_outline, wiki_target
 
 SYSTEM = "vault"
-# The contract's 200 assertions, less the entity and the document.
+# An observation's 200 assertions, less the entity and the document.
 MOST_LINKS = 198
 _MOST_ALIASES, _ALIAS_CHARACTERS = 50, 512
-_AUTHOR_CHARACTERS = 256
-_ATTRIBUTES_BYTES, _META_BYTES = 65_536, 16_384
-_KIND = re.compile(r"[a-z0-9][a-z0-9_.-]{0,127}")
+_META_BYTES, _VAULT_BYTES = 16_384, 512
+_SHORT_CHARACTERS = 200
 _TYPED_KEY = re.compile(r"(?P<type>[a-z0-9][a-z0-9_.-]{0,63}):(?P<id>[^/\s].*)")
-# Fields that have a place of their own.
-_NOT_ATTRIBUTES = frozenset({"title", "aliases"})
+_FIELDS_OF_THEIR_OWN = frozenset({"title", "aliases"})
 
 
 class UnreadableDocument(Exception):
@@ -76,71 +74,68 @@ def read_document(file: MarkdownFile) -> Document:
     return Document(file, text, matter, read_outline(matter.body))
 
 
-def observe_document(document: Document, folder: MarkdownFolder, names: DocumentNames) -> Observation:
-    """The observation of a document. Equal files in equal surroundings are one observation, wherever they lie."""
+def article_of(document: Document, folder: MarkdownFolder, names: DocumentNames) -> RetainArticleRequest:
+    """The request that retains a document, less its namespace and run. Equal files in equal surroundings are one write,
+    wherever they lie."""
     file = document.file
     change = file.last_change
-    observation = Observation(
-        kind="document",
+    request = RetainArticleRequest(
         occurred_at=moment_of(change.committed_at) if change else timestamp(file.modified_at()),
-        actor=person(_address(change.author)) if change else None,
-        subject=TypedId(type="doc", id=file.path),
-        assertions=[_entity(document), _document(document), *_links(document, folder, names)],
+        article=_article(document),
+        links=_links(document, folder, names),
     )
     # All of it but where it was read: a file that goes back to an old form at a later time is told of anew.
-    revision = content_hash(observation)
-    observation.source.CopyFrom(
-        SourceIdentity(system=SYSTEM, stream=folder.name, external_id=file.path, revision=revision)
+    revision = hashlib.sha256(request.SerializeToString(deterministic=True)).hexdigest()
+    request.source.CopyFrom(
+        SourceIdentity(system=SYSTEM, stream=folder.name, external_id=document.file.path, revision=revision)
     )
-    observation.provenance.CopyFrom(_provenance(document, folder))
-    return observation
+    request.provenance.CopyFrom(_provenance(document, folder))
+    return request
 
 
-def _entity(document: Document) -> Assertion:
-    kind = document.matter.text("kind") or document.matter.text("type")
-    attributes = {name: value for name, value in document.matter.fields.items() if name not in _NOT_ATTRIBUTES}
-    return Assertion(
-        entity=EntityAssertion(
-            entity=reference("doc", document.file.path),
-            kind=kind if _KIND.fullmatch(kind) else "document",
-            title=document.title,
-            aliases=document.aliases,
-            source_path=document.file.path,
-            source_id=document.file.path,
-            author=_author(document) or None,
-            attributes=_json_within(attributes, _ATTRIBUTES_BYTES) or None,
-        )
-    )
+def vault_name(folder: MarkdownFolder) -> str:
+    """What a folder is called as a vault: its place in its repository, wherever that is checked out, else its path."""
+    repository = folder.repository
+    if repository is None:
+        return _shortened(folder.folder.as_posix())
+    return _shortened(f"{repository.address or repository.name}//{folder.path_in_repository('.')}")
 
 
-def _author(document: Document) -> str:
-    change = document.file.last_change
-    return document.matter.text("author")[:_AUTHOR_CHARACTERS] or (change.author if change else "")
+def _shortened(name: str) -> str:
+    """The name, as long as the contract has it."""
+    if len(name.encode()) <= _VAULT_BYTES:
+        return name
+    return f"sha256:{hashlib.sha256(name.encode()).hexdigest()}"
 
 
-def _document(document: Document) -> Assertion:
-    # Only what a chunk can be filtered by.
-    tags = {
-        name: value
-        for name, value in document.matter.fields.items()
-        if name not in _NOT_ATTRIBUTES
-        and (
-            isinstance(value, str | int | float) or (isinstance(value, list) and all(isinstance(v, str) for v in value))
-        )
-    }
-    return Assertion(
-        document=DocumentAssertion(
-            entity=reference("doc", document.file.path),
-            title=document.title,
-            text=document.text,
-            media_type="text/markdown",
-            meta=_json_within(tags, _META_BYTES),
-            source_path=document.file.path,
-        )
+def _article(document: Document) -> DocumentAssertion:
+    return DocumentAssertion(
+        entity=reference("doc", document.file.path),
+        title=document.title,
+        text=document.text,
+        media_type="text/markdown",
+        meta=_json_within(_tags(document), _META_BYTES) or _json_within(_plain_tags(document), _META_BYTES),
+        source_path=document.file.path,
     )
 
 
-def _links(document: Document, folder: MarkdownFolder, names: DocumentNames) -> Iterator[Assertion]:
+def _tags(document: Document) -> dict[str, Any]:
+    """What the front matter says. The writer reads kind, aliases and author of it, and keeps the rest as attributes."""
+    aliases = {"aliases": document.aliases} if document.aliases else {}
+    own = {name: value for name, value in document.matter.fields.items() if name not in _FIELDS_OF_THEIR_OWN}
+    return own | aliases
+
+
+def _plain_tags(document: Document) -> dict[str, Any]:
+    """The same, less what is long or nested."""
+    return {name: value for name, value in _tags(document).items() if _is_short(value)}
+
+
+def _is_short(value: object) -> bool:
+    return isinstance(value, int | float) or (isinstance(value, str) and len(value) <= _SHORT_CHARACTERS)
+
+
+def _links(document: Document, folder: MarkdownFolder, names: DocumentNames) -> Iterator[LinkAssertion]:
     path = document.file.path
     links = [
         *((relation, _related(relation, target, path, names)) for relation, target in document.matter.relations),
@@ -154,7 +149,7 @@ def _links(document: Document, folder: MarkdownFolder, names: DocumentNames) -> 
         assertion = LinkAssertion(source=itself, relation=relation)
         assertion.MergeFrom(target)
         if assertion.entity != itself:
-            yield Assertion(link=assertion)
+            yield assertion
 
 
 def _related(relation: str, target: str, path: str, names: DocumentNames) -> LinkAssertion | None:
@@ -217,12 +212,6 @@ def _provenance(document: Document, folder: MarkdownFolder) -> Provenance:
         provenance.commit_sha, provenance.author = change.sha, change.author
         provenance.committed_at.CopyFrom(moment_of(change.committed_at))
     return provenance
-
-
-def _address(author: str) -> str:
-    """The address in `name <address>`, else the name."""
-    name, _, rest = author.rpartition(" <")
-    return rest.removesuffix(">").strip() or name.strip()
 
 
 def _json_within(value: object, most_bytes: int) -> str:

@@ -223,6 +223,54 @@ def test_ingesting_a_folder_twice(system: Running, repository: Path) -> None:
     assert "1 stored, 1 known before" in system.palimpsest("ingest", str(repository), "-n", "vault").out
 
 
+def test_ingesting_what_a_folder_no_longer_has(system: Running, repository: Path) -> None:
+    """DO-5: a complete run removes it; a dry run and one without sweep don't, nor one that could not read a file."""
+    (repository / "old.md").write_text("# Old\n\nA vanishing canary.\n")
+    assert "3 stored" in system.palimpsest("ingest", str(repository), "-n", "sweep").out
+    (repository / "old.md").unlink()
+    (repository / "new.md").write_text("# New\n\nnew\n")
+    dry = system.palimpsest("ingest", str(repository), "-n", "sweep", "--dry-run", "--json")
+    assert dry.lines == [{"would_store": 1, "known": 2, "would_remove": ["doc:old.md"]}]
+
+    def canary() -> int:
+        return system.palimpsest("search", "vanishing canary", "-n", "sweep", "--mode", "lexical").code
+
+    assert canary() == 0
+    assert "1 stored, 2 known" in system.palimpsest("ingest", str(repository), "-n", "sweep", "--no-sweep").out
+    assert canary() == 0
+    (repository / "bad.md").write_bytes(b"\xff\xfe")
+    assert "Nothing was removed" in system.palimpsest("ingest", str(repository), "-n", "sweep").err
+    assert canary() == 0
+    (repository / "bad.md").unlink()
+    assert (
+        "Removed: 1 that the folder no longer has (doc:old.md)"
+        in system.palimpsest("ingest", str(repository), "-n", "sweep").out
+    )
+    assert canary() == 3
+
+
+def test_an_ingestion_that_is_killed_removes_nothing(system: Running) -> None:
+    """DO-5: at whatever point the process is killed, all documents of the last complete run are there."""
+    with folder() as place:
+        for number in range(40):
+            (place / f"kept{number}.md").write_text(f"# Kept {number}\n\ntext {number}\n")
+        assert system.palimpsest("ingest", str(place), "-n", "killed").code == 0
+        (place / "kept0.md").unlink()
+        for wanted in (1, 15, 30):
+            for number in range(40):
+                (place / f"kept{number}.md").write_text(f"# Kept {number}\n\nform {wanted} of {number}\n")
+            (place / f"kept{wanted}.md").unlink()
+            command = [*PALIMPSEST, "ingest", str(place), "-n", "killed", "--json"]
+            process = subprocess.Popen(command, env=environment(system.data), stdout=subprocess.PIPE, text=True)
+            assert process.stdout is not None
+            for _ in range(wanted):
+                process.stdout.readline()
+            process.kill()
+            process.communicate(timeout=STOP_TIMEOUT_S)
+            [counted] = system.palimpsest("status", "-n", "killed", "--json").lines
+            assert counted["statistics"]["statistics"]["chunks"] == "40"
+
+
 def test_context(system: Running, repository: Path) -> None:
     """RE-6, RE-7: a pack with the provenance of each item; nonsense gets none, the reason, and exit code 3."""
     assert system.palimpsest("ingest", str(repository), "-n", "context").code == 0

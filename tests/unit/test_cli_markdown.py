@@ -6,15 +6,16 @@ import subprocess
 from pathlib import Path
 
 import pytest
-from palimpsest.v1.observation_pb2 import Observation
+from palimpsest.v1.writer_service_pb2 import RetainArticleRequest
 
 from cli.sources.document_names import DocumentNames
 from cli.sources.documents import (
     MOST_LINKS,
     EmptyDocument,
     UnreadableDocument,
-    observe_document,
+    article_of,
     read_document,
+    vault_name,
 )
 from cli.sources.front_matter import read_front_matter
 from cli.sources.markdown_files import MarkdownFile, read_folder
@@ -29,22 +30,21 @@ def write(folder: Path, files: dict[str, str | bytes]) -> Path:
     return folder
 
 
-def observe(folder: Path, path: str) -> Observation:
+def observe(folder: Path, path: str) -> RetainArticleRequest:
     found = read_folder(folder)
     names = DocumentNames(file.path for file in found.files)
     documents = {file.path: read_document(file) for file in found.files}
     for name, document in documents.items():
         names.add_own_names(name, [document.title, *document.aliases])
-    return observe_document(documents[path], found, names)
+    return article_of(documents[path], found, names)
 
 
-def links(observation: Observation) -> list[tuple[str, str]]:
+def links(request: RetainArticleRequest) -> list[tuple[str, str]]:
     """Relation and target, a waiting one with a question mark."""
-    found = [one.link for one in observation.assertions if one.HasField("link")]
     return [
         (link.relation, f"?{link.reference.ref}" if link.HasField("reference") else
          f"{link.entity.typed.type}:{link.entity.typed.id}")
-        for link in found
+        for link in request.links
     ]  # fmt: skip
 
 
@@ -80,10 +80,11 @@ def test_git_decides_what_is_ignored_and_when_it_changed(tmp_path: Path) -> None
         "a.md": True, "b.md": False, "new.md": False,
     }  # fmt: skip
     assert [file.path for file in read_folder(tmp_path).files] == ["docs/a.md", "docs/b.md", "docs/new.md"]
-    observation = observe(tmp_path / "docs", "a.md")
-    assert observation.occurred_at.ToJsonString() == "2026-02-28T21:30:00Z"
-    assert observation.actor.id == "a@b.c"
-    assert observation.provenance.path == "docs/a.md"
+    request = observe(tmp_path / "docs", "a.md")
+    assert request.occurred_at.ToJsonString() == "2026-02-28T21:30:00Z"
+    assert request.provenance.author == "A <a@b.c>"
+    assert request.provenance.path == "docs/a.md"
+    assert vault_name(read_folder(tmp_path / "docs")) == f"{tmp_path.name}//docs"
 
 
 def test_the_same_file_is_the_same_observation(tmp_path: Path) -> None:
@@ -102,8 +103,7 @@ def test_the_text_is_kept_byte_for_byte(tmp_path: Path) -> None:
     """OB-8, DO-1: line ends, front matter and byte order mark included."""
     raw = "\ufeff---\r\ntitle: Т\r\n---\r\n# Н\r\n\r\ntext  \r\n"
     write(tmp_path, {"a.md": raw})
-    observation = observe(tmp_path, "a.md")
-    document = next(one.document for one in observation.assertions if one.HasField("document"))
+    document = observe(tmp_path, "a.md").article
     assert document.text == raw
     assert document.title == "Т"
 
@@ -121,7 +121,7 @@ def test_the_text_is_kept_byte_for_byte(tmp_path: Path) -> None:
 )
 def test_the_title(tmp_path: Path, text: str, title: str) -> None:
     write(tmp_path, {"note.md": text})
-    assert observe(tmp_path, "note.md").assertions[0].entity.title == title
+    assert observe(tmp_path, "note.md").article.title == title
 
 
 def test_links_out_of_text_and_not_out_of_code() -> None:
@@ -182,8 +182,8 @@ def test_relations_of_the_front_matter(tmp_path: Path) -> None:
         ("DEPENDS_ON", "?nowhere"),
         ("OWNED_BY", "person:anna"),
     ]
-    attributes = json.loads(observation.assertions[0].entity.attributes)
-    assert attributes == {"status": "draft", "date": "2026-03-01", "tags": ["x", "y"], "size": 1.5}
+    tags = json.loads(observation.article.meta)
+    assert tags == {"status": "draft", "date": "2026-03-01", "tags": ["x", "y"], "size": 1.5}
 
 
 @pytest.mark.parametrize(
@@ -202,8 +202,8 @@ def test_front_matter_that_is_none_costs_nothing_but_its_fields(tmp_path: Path, 
     """OP-2: broken, hostile or endless YAML loses no text."""
     text = f"---\n{matter}\n---\n# Heading\n"
     observation = observe(write(tmp_path, {"a.md": text}), "a.md")
-    assert next(one.document.text for one in observation.assertions if one.HasField("document")) == text
-    assert not observation.assertions[0].entity.HasField("attributes")
+    assert observation.article.text == text
+    assert not observation.article.meta
 
 
 def test_what_no_stored_text_can_hold_is_replaced() -> None:
@@ -214,8 +214,7 @@ def test_what_no_stored_text_can_hold_is_replaced() -> None:
 def test_many_links_stay_within_the_contract(tmp_path: Path) -> None:
     text = " ".join(f"[[n{number}]]" for number in range(500))
     observation = observe(write(tmp_path, {"a.md": text}), "a.md")
-    assert len(links(observation)) == MOST_LINKS
-    assert len(observation.assertions) == 200
+    assert len(links(observation)) == MOST_LINKS == 198
 
 
 @pytest.mark.parametrize(
