@@ -8,6 +8,7 @@ queue, claims, links; within each by rising key. So writers wait for each other,
 import asyncio
 import hashlib
 import logging
+from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 
 from services.writer.namespace_packs import NamespacePacks
@@ -22,8 +23,8 @@ from services.writer.steps.links import write_links
 from services.writer.steps.passages import wanted_passages, write_passages
 from services.writer.steps.refusals import write_refusals
 from services.writer.steps.standing import settle_standing
-from services.writer.steps.withdrawal import refused_sources
 from services.writer.steps.timelines import Timelines
+from services.writer.steps.withdrawal import refused_sources
 from services.writer.store import Key, Store
 from shared.database import Connection, Database, StatementFailed
 from shared.errors import Internal, PalimpsestError
@@ -76,6 +77,14 @@ class Applier:
                 raise
             _log.exception("a batch failed, each of its items is tried alone")
         return [await self._apply_alone(item, timeout_s, also) for item in items]
+
+    async def write_within(self, connection: Connection, items: Sequence[PreparedObservation]) -> list[Outcome]:
+        """Stores observations of one namespace in a transaction that holds it alone; answers what became of each."""
+        if not items:
+            return []
+        namespace = items[0].namespace
+        packs = await NamespaceStore(connection).acting_packs(namespace)
+        return await self._write(connection, [item.under(packs) for item in items], {namespace})
 
     async def _apply_alone(self, item: PreparedObservation, timeout_s: float | None, also: Also | None) -> Outcome:
         try:
@@ -163,18 +172,18 @@ async def _lock(store: Store, items: Sequence[PreparedObservation], alone_in: se
     same time would not see each other: so who writes such statements, or facts that stored ones speak of, is alone in
     the namespace. Settings and marks are changed alone, too: what acts now acts till the commit.
     """
-    namespaces = {item.namespace: item.packs.version for item in items}
-    facts = {
-        (item.namespace, fact.fact_id)
-        for item in items
-        if item.namespace not in alone_in
-        for fact in item.projection.facts
-    }
-    locks = ((name, namespace_lock_key(name), name in alone_in) for name in namespaces)
-    states = await store.lock_for_writing(sorted(locks, key=lambda lock: lock[1]), sorted(facts))
+    versions = {item.namespace: item.packs.version for item in items}
+    facts: defaultdict[str, set[str]] = defaultdict(set)
+    for item in items:
+        if item.namespace not in alone_in:
+            facts[item.namespace].update(fact.fact_id for fact in item.projection.facts)
+    states = [
+        await store.lock_for_writing(name, key, alone=name in alone_in, fact_ids=sorted(facts[name]))
+        for key, name in sorted((namespace_lock_key(name), name) for name in versions)
+    ]
     if connected := {state.namespace for state in states if state.has_statements}:
         raise _MustBeAloneError(connected)
-    if changed := {each.namespace for each in states if each.settings_version != namespaces[each.namespace]}:
+    if changed := {each.namespace for each in states if each.settings_version != versions[each.namespace]}:
         raise _SettingsChangedError(changed)
     return any(state.has_marks for state in states)
 

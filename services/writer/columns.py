@@ -1,6 +1,8 @@
-"""Rows as one array per column, the form in which a set of any size is one statement."""
+"""Rows as one array per column, or as one JSON text: the forms in which a set of any size is one statement."""
 
+import json
 from collections.abc import Callable, Iterable, Sequence
+from datetime import datetime
 from typing import Any
 
 
@@ -12,6 +14,19 @@ def columns(rows: Iterable[Sequence[Any]], width: int) -> list[list[Any]]:
         for column, value in zip(transposed, row, strict=True):
             column.append(array_literal(value) if isinstance(value, list | tuple) else value)
     return transposed
+
+
+def recordset(rows: Iterable[Sequence[Any]], names: str) -> str:
+    """Rows, whose columns have these names, parted by spaces, as `json_to_recordset` reads them; empty where there are
+    none. Quicker than `columns` where rows are wide."""
+    listed = names.split()
+    objects = [dict(zip(listed, row, strict=True)) for row in rows]
+    return json.dumps(objects, ensure_ascii=False, default=_text) if objects else ""
+
+
+def _text(value: datetime | bytes) -> str:
+    """What JSON has no type for, as Postgres writes it."""
+    return value.isoformat() if isinstance(value, datetime) else f"\\x{value.hex()}"
 
 
 def attributes(names: str) -> Callable[[Any], list[Any]]:

@@ -114,6 +114,7 @@ def _prepare(namespace: str, observation: Observation, path: str, subject: str, 
         trace_id=observation.trace_id,
         assertion_count=len(observation.assertions),
         projection=projection,
+        private_to=subject if _is_private(observation) else "",
         packs=packs,
         projected_under=partial(_prepare, namespace, observation, path, subject),
     )
@@ -157,6 +158,12 @@ def _labelled(observation: Observation, path: str, subject: str) -> Observation:
         record = copy.assertions[index].record
         record.scopes.extend(permission_labels(record.permissions, record_path, subject))
     return copy
+
+
+def _is_private(observation: Observation) -> bool:
+    """Whether a part of it is private to who recorded it."""
+    parts = [observation.permissions, *(assertion.record.permissions for assertion in observation.assertions)]
+    return any(permissions.visibility == Visibility.VISIBILITY_PRIVATE for permissions in parts)
 
 
 def permission_labels(permissions: Permissions, path: str, subject: str) -> list[str]:

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, Self, TypeAlias
 
-from services.writer.columns import columns
+from services.writer.columns import columns, recordset
 from shared.database import Connection
 from shared.statements import load_statements
 
@@ -23,7 +23,11 @@ PassageHash: TypeAlias = tuple[str, int, str]
 CHANNEL = "embedding"
 """What `queue_passages` notifies on."""
 
-PASSAGE_WIDTH = 26
+_PASSAGE_ROW = (
+    "namespace kind owner_key ordinal owner_kind title heading text source_path token_count meta embedding_hash "
+    "observation_id source_system source_stream occurred_at author_key valid_from valid_to expires_at importance "
+    "status scopes restricting applies hidden"
+)
 _SPACE_LOCK_KEY = int.from_bytes(hashlib.sha256(b"palimpsest.embedding_spaces").digest()[:8], "big", signed=True)
 
 
@@ -87,10 +91,14 @@ class PassageStore:
         """Delete passages with their vectors."""
         await self._run("delete_passages", passages, 2)
 
+    async def insert_passages(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Write passages of owners that have none yet, and let them wait for a vector; notifies `CHANNEL` at commit."""
+        await self._write("insert_passages", rows)
+
     async def upsert_passages(self, rows: Iterable[Sequence[Any]]) -> list[Row]:
         """Write passages of owners that are locked; answers key, passage_id and embedding_hash of those that are new or
         changed in anything."""
-        return await self._run("upsert_passages", rows, PASSAGE_WIDTH)
+        return await self._write("upsert_passages", rows)
 
     async def mirror_entities(self, rows: Iterable[Sequence[Any]]) -> list[PassageId]:
         """Write (namespace, entity key, kind, importance, status, expires_at, hidden) onto the passages of its texts
@@ -188,6 +196,11 @@ class PassageStore:
         """How many vectors a space has."""
         count: int = await self._connection.fetchval(_statements.with_table("count_vectors", vectors=table))
         return count
+
+    async def _write(self, name: str, rows: Iterable[Sequence[Any]]) -> list[Row]:
+        passages = recordset(rows, _PASSAGE_ROW)
+        found = await self._connection.fetch(_statements.with_table(name), passages) if passages else ()
+        return [dict(row.items()) for row in found]
 
     async def _run(self, name: str, rows: Iterable[Sequence[Any]], width: int, table: str = "") -> list[Row]:
         arrays = columns(rows, width)

@@ -16,6 +16,30 @@ DELETE FROM passages
 USING unnest($1::text[], $2::bigint[]) AS given (namespace, passage_id)
 WHERE passages.namespace = given.namespace AND passages.passage_id = given.passage_id;
 
+-- name: insert_passages
+-- Passages of owners that have none yet, queued for their vectors. Wakes the embedding loops.
+WITH written AS (
+    INSERT INTO passages (
+        namespace, kind, owner_key, ordinal, owner_kind, title, heading, text, source_path, token_count, meta,
+        embedding_hash, observation_id, source_system, source_stream, occurred_at, author_key, valid_from, valid_to,
+        expires_at, importance, status, scopes, restricting, applies, hidden)
+    SELECT namespace, kind, owner_key, ordinal, owner_kind, title, heading, text, source_path, token_count, meta::jsonb,
+           embedding_hash, observation_id, source_system, source_stream, occurred_at, author_key, valid_from, valid_to,
+           expires_at, importance, status, scopes, restricting, applies, hidden
+    FROM json_to_recordset($1::json) AS given (
+    namespace text, kind smallint, owner_key text, ordinal integer, owner_kind text, title text,
+    heading text, text text, source_path text, token_count integer, meta text, embedding_hash text,
+    observation_id text, source_system text, source_stream text, occurred_at timestamptz, author_key text,
+    valid_from timestamptz, valid_to timestamptz, expires_at timestamptz, importance smallint,
+    status smallint, scopes text[], restricting text[], applies text[], hidden boolean)
+    RETURNING namespace, passage_id, embedding_hash
+), queued AS (
+    INSERT INTO embedding_queue (namespace, passage_id, embedding_hash)
+    SELECT * FROM written WHERE embedding_hash <> ''
+    RETURNING 1
+)
+SELECT pg_notify('embedding', '') FROM queued LIMIT 1;
+
 -- name: upsert_passages
 -- Returns those that are new or changed in anything; the others' rows and index entries are not touched.
 INSERT INTO passages AS passage (
@@ -24,16 +48,13 @@ INSERT INTO passages AS passage (
     expires_at, importance, status, scopes, restricting, applies, hidden)
 SELECT namespace, kind, owner_key, ordinal, owner_kind, title, heading, text, source_path, token_count, meta::jsonb,
        embedding_hash, observation_id, source_system, source_stream, occurred_at, author_key, valid_from, valid_to,
-       expires_at, importance, status, scopes::text[], restricting::text[], applies::text[], hidden
-FROM unnest(
-    $1::text[], $2::smallint[], $3::text[], $4::integer[], $5::text[], $6::text[], $7::text[], $8::text[], $9::text[],
-    $10::integer[], $11::text[], $12::text[], $13::text[], $14::text[], $15::text[], $16::timestamptz[], $17::text[],
-    $18::timestamptz[], $19::timestamptz[], $20::timestamptz[], $21::smallint[], $22::smallint[], $23::text[],
-    $24::text[], $25::text[], $26::boolean[]
-) AS given (
-    namespace, kind, owner_key, ordinal, owner_kind, title, heading, text, source_path, token_count, meta,
-    embedding_hash, observation_id, source_system, source_stream, occurred_at, author_key, valid_from, valid_to,
-    expires_at, importance, status, scopes, restricting, applies, hidden)
+       expires_at, importance, status, scopes, restricting, applies, hidden
+FROM json_to_recordset($1::json) AS given (
+    namespace text, kind smallint, owner_key text, ordinal integer, owner_kind text, title text,
+    heading text, text text, source_path text, token_count integer, meta text, embedding_hash text,
+    observation_id text, source_system text, source_stream text, occurred_at timestamptz, author_key text,
+    valid_from timestamptz, valid_to timestamptz, expires_at timestamptz, importance smallint,
+    status smallint, scopes text[], restricting text[], applies text[], hidden boolean)
 ON CONFLICT (namespace, kind, owner_key, ordinal) DO UPDATE
 SET owner_kind = excluded.owner_kind, title = excluded.title, heading = excluded.heading, text = excluded.text,
     source_path = excluded.source_path, token_count = excluded.token_count, meta = excluded.meta,

@@ -40,6 +40,8 @@ class PreparedObservation:
     trace_id: str
     assertion_count: int
     projection: Projection
+    # The subject of the caller, where permissions make part of it private to them.
+    private_to: str = ""
     # What acted in the namespace when it was projected, and how it is projected when something else acts there.
     packs: Packs = field(default=FREE, compare=False)
     projected_under: Callable[[Packs], "PreparedObservation"] | None = field(default=None, compare=False, repr=False)

@@ -171,10 +171,10 @@ async def test_item_that_the_database_refuses_is_found(database, monkeypatch):
     items = [prepare(NAMESPACE, observation(str(number), content="c"), "", "") for number in range(3)]
     together = applier._apply_together
 
-    async def refusing(batch, timeout_s):
+    async def refusing(batch, timeout_s, also):
         if items[1] in batch:
             raise StatementFailed("DataError 22000")
-        return await together(batch, timeout_s)
+        return await together(batch, timeout_s, also)
 
     monkeypatch.setattr(applier, "_apply_together", refusing)
     outcomes = await applier.apply(items)

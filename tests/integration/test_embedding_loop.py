@@ -130,6 +130,8 @@ async def test_equal_text_is_embedded_once(writer, loop, model):
     await drained(loop)
     assert model.texts == ["same"]
     await writer.record(observation("3", document("doc:3", "same")))
+    await drained(loop)
+    assert model.texts == ["same"]
     assert await waiting(writer) == []
     assert len(await writer.rows(f"SELECT FROM {space().table_name}")) == 3
     await writer.record(observation("3", document("doc:3", "same")), "other")

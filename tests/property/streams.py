@@ -38,7 +38,7 @@ def _entity(key: str, fields: dict[str, Any]) -> Assertion:
 def _fact(index: int, fields: dict[str, Any], older: list[str]) -> Assertion:
     made = Assertion()
     made.CopyFrom(FACTS[index])
-    made.fact.MergeFrom(Assertion(**{"fact": fields}).fact)
+    made.fact.MergeFrom(Assertion(fact=fields).fact)
     made.fact.supersedes.extend(older)
     return made
 

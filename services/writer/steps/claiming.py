@@ -29,8 +29,8 @@ async def outcomes(
     claimed: Mapping[Key, datetime],
     reconsidered: AbstractSet[Key],
 ) -> list[Outcome]:
-    """What became of each item, in order, after all else is written: of those `reconsidered` the status may have changed
-    since the claim."""
+    """What became of each item, in order, after all else is written. Of those `reconsidered` the status may have changed
+    since."""
     first = first_of_each(items)
     fresh = {key for key in claimed if key not in reconsidered}
     unsure = {item.key for item in items if item.key not in fresh or item is not first[item.key]}

@@ -23,6 +23,11 @@ class TouchedEntity:
     after: EntityState
 
     @property
+    def was_described(self) -> bool:
+        """Whether anybody had said that it exists, so that it may have texts and passages."""
+        return self.before is not None and not self.before.placeholder
+
+    @property
     def changed(self) -> bool:
         """Whether anything but the moment it was last seen is new."""
         if self.before is None:

@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Any, TypeAlias
@@ -68,10 +69,14 @@ def wanted_passages(
     return wanted
 
 
-async def write_passages(store: PassageStore, wanted: Wanted) -> None:
-    """Writes what is wanted, drops the rest of the owners' passages, and queues those whose text is new."""
+async def write_passages(store: PassageStore, wanted: Wanted, undescribed: AbstractSet[Key] = frozenset()) -> None:
+    """Writes what is wanted, drops the rest of the owners' passages, and queues those whose text is new. Entities that were
+    `undescribed` have no passages yet."""
     if not wanted.passages:
         return
+    if all(kind != FACT and (namespace, key) in undescribed for namespace, kind, key in wanted.passages):
+        # Most writes. A vector of an equal text is found by the embedding loop.
+        return await store.insert_passages(_rows(wanted.passages))
     present = {_place(row): row for row in await store.lock_passages(wanted.owners())}
     passages = {owner: each for owner, each in wanted.passages.items() if not _is_outdated(owner, each, present)}
     written = await store.upsert_passages(_rows(passages))

@@ -16,32 +16,25 @@ ALTER TABLE observations ADD COLUMN private_to text NOT NULL DEFAULT '';
 -- said.
 ALTER TABLE entity_evidence ADD COLUMN described boolean NOT NULL DEFAULT true;
 
--- Locks namespaces for a writer, shared or alone, in the order given, and only then looks at what it must know of them; one
--- round trip, because each query of a volatile function sees what was committed up to then.
-CREATE FUNCTION lock_for_writing(
-    names text[], lock_keys bigint[], alone boolean[], fact_namespaces text[], fact_ids text[])
-    RETURNS TABLE (namespace text, settings_version bigint, has_statements boolean, has_marks boolean)
+-- Locks a namespace for a writer, shared or alone, and only then looks at what it must know of it; one round trip, because each
+-- query of a volatile function sees what was committed up to then. `fact_ids`: whether stored supersessions name one of them.
+CREATE FUNCTION lock_for_writing(name text, lock_key bigint, alone boolean, fact_ids text[])
+    RETURNS TABLE (settings_version bigint, has_statements boolean, has_marks boolean)
     LANGUAGE plpgsql VOLATILE
 AS $$
 BEGIN
-    PERFORM CASE WHEN wanted.alone THEN pg_advisory_xact_lock(wanted.key)::text
-                 ELSE pg_advisory_xact_lock_shared(wanted.key)::text END
-    FROM unnest(lock_keys, alone) AS wanted (key, alone);
-    RETURN QUERY
-        SELECT given.name,
-            coalesce((SELECT max(settings.version) FROM namespace_settings AS settings
-                      WHERE settings.namespace = given.name), 0),
-            EXISTS (
-                SELECT FROM unnest(fact_namespaces, fact_ids) AS fact (namespace, id)
-                WHERE fact.namespace = given.name AND (
-                    EXISTS (SELECT FROM fact_supersessions AS said
-                            WHERE said.namespace = given.name AND said.old_fact_id = fact.id)
-                    OR EXISTS (SELECT FROM fact_supersessions AS said
-                               WHERE said.namespace = given.name AND said.new_fact_id = fact.id))),
-            EXISTS (SELECT FROM item_marks AS mark WHERE mark.namespace = given.name)
-                OR EXISTS (SELECT FROM obsolete_marks AS mark WHERE mark.namespace = given.name)
-                OR EXISTS (SELECT FROM sources AS source WHERE source.namespace = given.name AND source.state <> 1)
-                OR EXISTS (SELECT FROM vault_observations AS vault WHERE vault.namespace = given.name)
-        FROM unnest(names) AS given (name);
+    IF alone THEN
+        PERFORM pg_advisory_xact_lock(lock_key);
+    ELSE
+        PERFORM pg_advisory_xact_lock_shared(lock_key);
+    END IF;
+    settings_version := coalesce((SELECT max(version) FROM namespace_settings WHERE namespace = name), 0);
+    has_statements := fact_ids <> '{}' AND (
+        EXISTS (SELECT FROM fact_supersessions WHERE namespace = name AND old_fact_id = ANY (fact_ids))
+        OR EXISTS (SELECT FROM fact_supersessions WHERE namespace = name AND new_fact_id = ANY (fact_ids)));
+    has_marks := EXISTS (SELECT FROM item_marks WHERE namespace = name)
+        OR EXISTS (SELECT FROM sources WHERE namespace = name AND state = 3)
+        OR EXISTS (SELECT FROM vault_observations WHERE namespace = name);
+    RETURN NEXT;
 END
 $$;
