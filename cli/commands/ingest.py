@@ -91,9 +91,8 @@ def _tell_removed(swept: CompleteVaultRunResponse, *, as_json: bool) -> None:
     if as_json:
         say_json({"removed": int(swept.removed), "removed_keys": list(swept.removed_keys)})
     elif swept.removed:
-        say(
-            f"Removed: {swept.removed:,} that the folder no longer has ({_listed(list(swept.removed_keys), swept.removed)})"
-        )
+        listed = _listed(list(swept.removed_keys), swept.removed)
+        say(f"Removed: {swept.removed:,} that the folder no longer has ({listed})")
 
 
 def _listed(keys: list[str], number: int) -> str:

@@ -81,6 +81,7 @@ def to_fact(row: Row) -> fact_pb2.Fact:
         object=parsed(fact_pb2.FactObject, row["object"]),
         status=_status(row),
         last_confirmed_at=optional_time(row["last_confirmed_at"]),
+        snapshot=fact_pb2.SnapshotIdentity(**json.loads(row["snapshot"])) if row["snapshot"] else None,
     )
 
 

@@ -287,7 +287,12 @@ LIMIT $5;
 
 -- name: get_facts
 -- The facts with the ids $4 that the caller may see, in no order, whatever their intervals and states.
-SELECT f.*, mark.last_confirmed_at,
+SELECT f.*, mark.last_confirmed_at, (
+        SELECT jsonb_build_object('source', source, 'scope', scope, 'snapshot_id', snapshot_id)
+        FROM snapshot_facts AS taken
+        WHERE taken.namespace = $1 AND taken.fact_id = f.fact_id
+        ORDER BY taken_at DESC, source, scope
+        LIMIT 1) AS snapshot,
     coalesce(evidence.ids, '{}') AS observation_ids, stale.item_key IS NOT NULL AS is_stale
 FROM facts AS f
     LEFT JOIN item_marks AS mark ON mark.namespace = $1 AND mark.kind = 2 AND mark.item_key = f.fact_id

@@ -118,7 +118,7 @@ async def alice(memory: Memory) -> None:
 
 
 async def test_a_deleted_entity_is_nowhere(memory: Memory):
-    """EN-6, EN-5, AC-6: no read shows a deleted entity, its text, or the facts and links at it; undeleting brings back all."""
+    """EN-6, EN-5, AC-6: no read shows a deleted entity, its text, or the facts and links at it; undeleting undoes it."""
     await alice(memory)
     before, whole = await surfaces(memory), await state(memory.writer.dsn)
     assert all("alice" in text or name == "GetNamespaceStatistics" for name, text in before.items()), before
@@ -141,7 +141,7 @@ async def test_a_deleted_entity_is_nowhere(memory: Memory):
 
 
 async def test_an_observation_does_not_undelete(memory: Memory):
-    """EN-6, OB-7: what is said later of a deleted entity or fact is kept, and as hidden; it is there when it is undeleted."""
+    """EN-6, OB-7: what is said later of a deleted entity is kept, and as hidden; it is there once that is undone."""
     await alice(memory)
     await delete(memory, "person:alice")
     await memory.writer.record(observation("3", entity("person:alice", title="Alice again"), WORKS_ON, minutes=9))
@@ -279,7 +279,7 @@ async def test_an_item_that_is_not_stored(memory: Memory, call):
 
 
 async def test_records_live_as_entities_do(memory: Memory):
-    """EN-3, EN-4, EN-6: an episode, a skill, a reflection and a rule keep their envelope, and are marked by their keys."""
+    """EN-3, EN-4, EN-6: an episode, a skill, a reflection and a rule keep their envelope, and are marked by key."""
     episode = Episode(
         entity=EntityRef(key="episode:e"),
         summary="Alice ran the canary tests",

@@ -32,7 +32,7 @@ async def documents(memory: Memory) -> list[str]:
 
 
 async def test_a_complete_run_removes_what_it_did_not_meet(memory: Memory):
-    """DO-5: text, passages, links, entity and evidence of a file that is gone are gone; the met ones stay, unchanged."""
+    """DO-5: text, passages, links, entity and evidence of a file that is gone are gone; the met ones stay as they are."""
     run = await walk(memory, {"a.md": "alpha file"}, complete=False)
     assert (await walk(memory, {"b.md": "beta file"}, run=run, links=[link_to("doc:b.md", "topic:x")])).met == 2
     assert (await memory.entity("doc:a.md")).origin == ORIGIN_VAULT
@@ -97,7 +97,7 @@ async def test_an_unchanged_file_is_met(memory: Memory):
 
 
 async def test_an_interrupted_run_removes_nothing(memory: Memory):
-    """DO-5: a run that is never completed removes nothing, whatever it met; the next complete one goes by what it met."""
+    """DO-5: a run that is never completed removes nothing, whatever it met."""
     await walk(memory, {"a.md": "alpha", "b.md": "beta"})
     await walk(memory, {"a.md": "alpha"}, complete=False)
     assert await documents(memory) == ["doc:a.md", "doc:b.md"]
@@ -144,7 +144,7 @@ async def test_a_dry_run_only_counts(memory: Memory):
 
 
 async def test_runs_that_cross(memory: Memory):
-    """DO-5: an older run cannot sweep after a newer one, nor what a newer open one met; vaults don't touch each other."""
+    """DO-5: an older run cannot sweep after a newer one, nor what a newer open one met; vaults are apart."""
     await walk(memory, {"a.md": "alpha"})
     older = await memory.begin()
     newer = await walk(memory, {"b.md": "beta"}, complete=False)

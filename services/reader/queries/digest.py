@@ -28,6 +28,8 @@ TABLES: dict[str, tuple[str, ...]] = {
     "item_marks": ("last_confirmed_at", "deleted_at"),
     "sources": ("registered_at",),
     "vault_observations": ("last_run_number",),
+    "snapshot_items": (),
+    "snapshot_facts": (),
     # What people decided; what curation found on the way there, at whichever time it ran, is no state.
     "entity_merges": (),
 }

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from services.writer.applier import namespace_lock_key
 from services.writer.erasure_store import ErasureStore
 from services.writer.mark_store import ENTITY, FACT
+from services.writer.snapshot_store import SnapshotScope, SnapshotStore
 from services.writer.source_store import Shown, SourceKey, SourceStore
 from services.writer.steps.erasure import Erased, Messages, erase_observations
 from services.writer.steps.withdrawal import settle_source
@@ -43,6 +44,7 @@ async def delete_source(
         observation_ids = await sources.observations_of_source(key)
         erased = await erase_observations(connection, key[0], observation_ids, messages)
         await _forget_marks(connection, key[0], erased)
+        await SnapshotStore(connection, SnapshotScope(*key)).forget()
         return DeletedSource(hidden, erased)
 
     deleted = await database.transaction(work, timeout_s=timeout_s)

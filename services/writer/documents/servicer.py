@@ -1,5 +1,7 @@
 """The writer's RPCs about texts and complete passes over folders of them."""
 
+import asyncio
+from collections.abc import AsyncIterator
 from datetime import datetime
 
 import grpc.aio
@@ -9,15 +11,18 @@ from services.writer import document_messages, messages
 from services.writer.applier import Applier
 from services.writer.commands.begin_vault_run import begin_vault_run
 from services.writer.commands.complete_vault_run import complete_vault_run
+from services.writer.commands.reconcile_snapshot import reconcile_snapshot
 from services.writer.commands.retain_article import retain_article
 from services.writer.commands.retain_document import retain_document
 from services.writer.recording import PreparedObservation
 from services.writer.retaining import Prepare
+from services.writer.snapshot_messages import SnapshotReader, change_of, to_response
 from services.writer.steps.erasure import Messages
 from shared.authentication.caller import WRITE, current_caller
 from shared.database import Database
-from shared.errors import InvalidField
+from shared.errors import InvalidField, Violation
 from shared.interceptors.deadline import deadline_s_left
+from shared.validation import require_valid
 
 STORED_MESSAGES = Messages(messages.reprojected, messages.assertion_count)
 """How what is stored is projected anew."""
@@ -71,6 +76,39 @@ class DocumentRpcs:
         return pb.CompleteVaultRunResponse(
             met=swept.met, removed=swept.removed, removed_keys=swept.removed_keys, consistency_token=token
         )
+
+    async def ReconcileSnapshot(
+        self, requests: AsyncIterator[pb.ReconcileSnapshotRequest], context: grpc.aio.ServicerContext
+    ) -> pb.ReconcileSnapshotResponse:
+        """Makes the memory equal to a source's complete state."""
+        head, reader = None, None
+        async for request in requests:
+            if reader is None:
+                require_valid(request)
+                head = _head(request)
+                current_caller().require(WRITE, head.namespace)
+                reader = SnapshotReader(head)
+            elif request.WhichOneof("part") == "items":
+                await asyncio.to_thread(reader.take, request.items.items)
+            else:
+                raise InvalidField([Violation("items", "must be set in every message but the first")])
+        if head is None or reader is None:
+            raise InvalidField([Violation("head", "must be set in the first message")])
+        subject = current_caller().subject
+        reconciled, token = await reconcile_snapshot(
+            self._database,
+            self._applier,
+            reader.snapshot(),
+            lambda snapshot, difference, packs: change_of(snapshot, difference, packs, subject),
+            timeout_s=deadline_s_left(),
+        )
+        return to_response(reconciled, token, dry_run=head.dry_run)
+
+
+def _head(request: pb.ReconcileSnapshotRequest) -> pb.SnapshotHead:
+    if request.WhichOneof("part") != "head":
+        raise InvalidField([Violation("head", "must be set in the first message")])
+    return request.head
 
 
 def _prepare(request: document_messages.RetainRequest) -> Prepare:

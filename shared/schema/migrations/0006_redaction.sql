@@ -33,7 +33,8 @@ BEGIN
         EXISTS (SELECT FROM fact_supersessions WHERE namespace = name AND old_fact_id = ANY (fact_ids))
         OR EXISTS (SELECT FROM fact_supersessions WHERE namespace = name AND new_fact_id = ANY (fact_ids)));
     has_marks := EXISTS (SELECT FROM item_marks WHERE namespace = name)
-        OR EXISTS (SELECT FROM sources WHERE namespace = name AND state = 3)
+        OR EXISTS (SELECT FROM sources WHERE namespace = name AND state <> 1)
+        OR EXISTS (SELECT FROM obsolete_marks WHERE namespace = name)
         OR EXISTS (SELECT FROM vault_observations WHERE namespace = name);
     RETURN NEXT;
 END
