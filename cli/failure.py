@@ -3,6 +3,8 @@
 from enum import IntEnum
 
 import grpc
+from google.rpc.error_details_pb2 import PreconditionFailure
+from grpc_status import rpc_status
 from palimpsest.errors import details_of
 from palimpsest.v1.error_reason_pb2 import ErrorReason
 from palimpsest.v1.item_error_pb2 import ItemError
@@ -51,7 +53,24 @@ def failure_of(error: grpc.RpcError, targets: str = "") -> Failure:
         return Failure(message, ExitCode.UNAVAILABLE)
     fields = [f"{violation.field}: {violation.description}" for violation in details.violations]
     text = "; ".join(fields) or " ".join((error.details() or "").split())
+    if candidates := _candidates(error):
+        text += f" ({', '.join(candidates)})"
     return Failure(f"{_title(status, details.reason)}: {text}", _CODE_OF_STATUS.get(status, ExitCode.FAILED))
+
+
+def _candidates(error: grpc.RpcError) -> list[str]:
+    """The ids of what an ambiguous text may mean."""
+    try:
+        status = rpc_status.from_call(error)
+    except ValueError:  # a proxy on the way put another status over the service's
+        return []
+    found = PreconditionFailure()
+    return [
+        violation.subject
+        for detail in (status.details if status else ())
+        if detail.Unpack(found)
+        for violation in found.violations
+    ]
 
 
 def describe_item_error(error: ItemError, prefix: str = "") -> str:

@@ -102,6 +102,19 @@ def test_marking_obsolete(system: Running) -> None:
     assert len(facts(system, "old")) == 1
 
 
+def test_an_ambiguous_text_marks_nothing(system: Running) -> None:
+    """FA-9: the candidates are listed instead."""
+    years = ({"valid_from": f"202{year}-01-01T00:00:00Z"} for year in (3, 4))
+    recorded(system, "many", *(fact("person:anna", "WORKS_ON", "project:alpha", **year) for year in years))
+
+    refused = system.palimpsest("obsolete", "anna works on alpha", "-n", "many")
+
+    assert refused.code == 1
+    assert "AMBIGUOUS_MATCH" in refused.err
+    assert all(one["fact_id"] in refused.err for one in facts(system, "many"))
+    assert len(facts(system, "many")) == 2
+
+
 def test_packs(system: Running, tmp_path: Path) -> None:
     """DP-1, DP-2: registered, shown in the form that is registered, enabled; a version is immutable."""
     pack = {"pack": "tracker", "version": 1, "kinds": [{"kind": "issue"}], "description": "Tickets"}

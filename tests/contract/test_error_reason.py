@@ -20,8 +20,7 @@ PREFIX = "palimpsest.v1.ErrorReason.ERROR_REASON_"
 LATER = {
     "CURSOR_EXPIRED",
     "NO_RERANKER",  # services/embedder/servicer.py
-    "PACK_VERSION_CONFLICT",
-    "SCHEMA_VIOLATION",
+    "SCHEMA_VIOLATION",  # a failed assertion's, never a call's
 }
 
 ARGUMENTS: dict[Any, Any] = {
