@@ -1,27 +1,36 @@
 """Statements that take observations away. Each method runs the statement of its name, inside the caller's transaction
 and under the exclusive lock of the namespace."""
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
+from services.writer.columns import recordset
 from services.writer.store import Row
 from shared.database import Connection
 from shared.statements import load_statements
 
 _statements = load_statements(Path(__file__).with_name("erasure_store.sql"))
 
+_CLAIM_ROW = "namespace source_key relation target_kind target_ref source_hint weight observation_ids"
+
 # What goes with observations as a whole, in the order of locks.
 _RESTING = (
-    "delete_observations",
     "delete_entity_evidence",
     "delete_fact_evidence",
     "delete_supersessions",
     "delete_retractions",
     "delete_documents",
-    "delete_records",
-    "strike_claims",
 )
+
+
+class Struck(NamedTuple):
+    """What rested on observations: links, by their key; owners of records; and claims as they are now."""
+
+    links: list[Row]
+    records: set[str]
+    claims: list[Row]
 
 
 class ErasureStore:
@@ -52,13 +61,64 @@ class ErasureStore:
         """Delete what operators said of items (kind 2 facts, 3 entities)."""
         await self._connection.execute(_statements.forget_marks, self._namespace, list(keys), kind)
 
-    async def delete_observations(self, observation_ids: Collection[str]) -> list[Row]:
-        """Delete observations, and that anything rests on them; answers the links that did."""
+    async def delete_observations(self, observation_ids: Collection[str]) -> None:
+        """Delete observations."""
+        await self._fetch("delete_observations", observation_ids)
+
+    async def empty_observations(self, messages: Mapping[str, bytes]) -> None:
+        """Leave of observations only the messages that are given, and mark them REDACTED."""
+        await self._connection.execute(
+            _statements.empty_observations, self._namespace, list(messages), list(messages.values())
+        )
+
+    async def strike(self, observation_ids: Collection[str]) -> Struck:
+        """Let nothing rest on observations any more; answers what did."""
         links = await self._fetch("delete_link_evidence", observation_ids)
         for name in _RESTING:
             await self._fetch(name, observation_ids)
+        records = {row["owner_key"] for row in await self._fetch("delete_records", observation_ids)}
+        claims = await self._fetch("strike_claims", observation_ids)
         await self._connection.execute(_statements.delete_empty_claims, self._namespace)
-        return links
+        return Struck(links, records, claims)
+
+    async def restate_claims(self, rows: Iterable[Sequence[Any]]) -> None:
+        """Write hints and weights of claims that are there, given as (namespace, source_key, relation, target_kind,
+        target_ref, source_hint, weight, observation_ids)."""
+        if claims := recordset(rows, _CLAIM_ROW):
+            await self._connection.execute(_statements.restate_claims, claims)
+
+    async def lose_facts_without_evidence(self, fact_ids: Collection[str]) -> set[str]:
+        """Leave of those of the facts that nothing asserts their identity alone; answers which."""
+        lost = {row["fact_id"] for row in await self._fetch("lose_facts_without_evidence", fact_ids)}
+        await self._fetch("delete_passages_of_facts", lost)
+        return lost
+
+    async def forget_versions(
+        self, keys: Collection[str], fact_ids: Collection[str], observation_ids: Collection[str]
+    ) -> None:
+        """Delete former states of entities and facts that hold what the observations said."""
+        await self._fetch("forget_entity_versions", keys, sorted(observation_ids))
+        await self._fetch("forget_fact_versions", fact_ids, sorted(observation_ids))
+
+    async def texts_of(
+        self, observation_ids: Collection[str], fact_ids: Collection[str], keys: Collection[str]
+    ) -> dict[int, Row]:
+        """By passage_id the passages of the facts and entities: kind, whether one came from the observations
+        (is_theirs), and whether it waits for its vector (is_queued)."""
+        rows = await self._fetch("texts_of", observation_ids, sorted(fact_ids), sorted(keys))
+        return {row["passage_id"]: row for row in rows}
+
+    async def with_vectors(self, table: str, passages: Collection[int]) -> list[int]:
+        """Those of the passages that have a vector in a space."""
+        sql = _statements.with_table("with_vectors", vectors=table)
+        return [passage for (passage,) in await self._connection.fetch(sql, self._namespace, sorted(passages))]
+
+    async def redaction_moment(self, observation_id: str) -> datetime:
+        """When the observation was redacted."""
+        moment: datetime = await self._connection.fetchval(
+            _statements.redaction_moment, self._namespace, observation_id
+        )
+        return moment
 
     async def without_evidence(self, keys: Collection[str]) -> set[str]:
         """Those of the entities that nothing names."""
@@ -79,9 +139,12 @@ class ErasureStore:
         """Let entities be last seen by what still names them."""
         await self._fetch("see_last", keys)
 
-    async def observations_naming(self, keys: Collection[str], fact_ids: Collection[str]) -> list[Row]:
-        """Whole rows of the observations that name one of the entities or assert one of the facts."""
-        return await self._fetch("observations_naming", keys, sorted(fact_ids))
+    async def observations_naming(
+        self, keys: Collection[str], fact_ids: Collection[str], observation_ids: Collection[str] = ()
+    ) -> list[Row]:
+        """Whole rows of the observations that say something of one of the entities or assert one of the facts, and of
+        those that are given."""
+        return await self._fetch("observations_naming", keys, sorted(fact_ids), sorted(observation_ids))
 
     async def _fetch(self, name: str, keys: Collection[str], *more: Any) -> list[Row]:
         if not keys and not any(more):

@@ -52,11 +52,22 @@ WITH gone AS (
 SELECT DISTINCT source_key, relation, target_key FROM gone;
 
 -- name: strike_claims
--- Takes the observations out of the links that wait, or have waited, for their target.
+-- Takes the observations out of the links that wait, or have waited, for their target. Returns these links.
 UPDATE link_claims
 SET observation_ids = ARRAY(
     SELECT one FROM unnest(observation_ids) AS one WHERE one <> ALL ($2::text[]) ORDER BY one COLLATE "C")
-WHERE namespace = $1 AND observation_ids && $2::text[];
+WHERE namespace = $1 AND observation_ids && $2::text[]
+RETURNING namespace, source_key, relation, target_kind, target_ref, weight, observation_ids, target_key;
+
+-- name: restate_claims
+-- What is left of links that wait, as the rest of their observations says it.
+UPDATE link_claims AS claim
+SET source_hint = given.source_hint, weight = given.weight
+FROM json_to_recordset($1::json) AS given (
+    namespace text, source_key text, relation text, target_kind text, target_ref text, source_hint text,
+    weight double precision, observation_ids text[])
+WHERE claim.namespace = given.namespace AND claim.source_key = given.source_key AND claim.relation = given.relation
+  AND claim.target_kind = given.target_kind AND claim.target_ref = given.target_ref;
 
 -- name: delete_empty_claims
 -- Links that wait, and that nobody claims any more.
@@ -67,12 +78,60 @@ DELETE FROM link_claims WHERE namespace = $1 AND observation_ids = '{}';
 DELETE FROM documents WHERE namespace = $1 AND observation_id = ANY ($2);
 
 -- name: delete_records
--- Passages of records that came from the observations.
-DELETE FROM passages WHERE namespace = $1 AND kind = 4 AND observation_id = ANY ($2);
+-- Passages of records that came from the observations. Returns whose they were.
+DELETE FROM passages WHERE namespace = $1 AND kind = 4 AND observation_id = ANY ($2) RETURNING owner_key;
 
 -- name: delete_observations
 -- The observations themselves.
 DELETE FROM observations WHERE namespace = $1 AND observation_id = ANY ($2);
+
+-- name: empty_observations
+-- What is left of the observations $2: their identities. $3 the messages that stand for them.
+UPDATE observations
+SET content = '', data = NULL, message = given.message, status = 5, failures = '[]', redacted_at = clock_timestamp()
+FROM unnest($2::text[], $3::bytea[]) AS given (observation_id, message)
+WHERE observations.namespace = $1 AND observations.observation_id = given.observation_id;
+
+-- name: lose_facts_without_evidence
+-- Leaves of facts that nothing asserts any more their identity alone, for the audit. Returns them.
+UPDATE facts
+SET evidence_lost = true, asserted_valid_to = NULL, valid_to = NULL, closure = 0, supersedes = '{}',
+    superseded_by = '{}', observed_at = '0001-01-01 00:00:00+00', evidence = 0, confidence = 0, importance = 0,
+    source_path = '', scopes = '{}', restricting = '{}', applies = '{}', attributes = '{}', expires_at = NULL,
+    stamps = '{}'
+WHERE namespace = $1 AND fact_id = ANY ($2) AND NOT EXISTS (
+    SELECT FROM fact_evidence AS evidence WHERE evidence.namespace = $1 AND evidence.fact_id = facts.fact_id)
+RETURNING fact_id;
+
+-- name: forget_entity_versions
+-- Former states that hold what the observations $3 said of the entities $2.
+DELETE FROM entity_versions AS version
+WHERE version.namespace = $1 AND version.natural_key = ANY ($2) AND EXISTS (
+    SELECT FROM jsonb_each(version.state -> 'stamps') AS stamp WHERE stamp.value ->> 1 = ANY ($3::text[]));
+
+-- name: forget_fact_versions
+-- Former states that hold what the observations $3 said of the facts $2.
+DELETE FROM fact_versions AS version
+WHERE version.namespace = $1 AND version.fact_id = ANY ($2) AND EXISTS (
+    SELECT FROM jsonb_each(version.state -> 'stamps') AS stamp WHERE stamp.value ->> 1 = ANY ($3::text[]));
+
+-- name: texts_of
+-- Passages that came from the observations, or are of the facts $3 or the entities $4: kind, and whether it waits for its
+-- vector.
+SELECT passages.passage_id, passages.kind, passages.observation_id = ANY ($2) IS TRUE AS is_theirs,
+    EXISTS (SELECT FROM embedding_queue AS waiting
+            WHERE waiting.namespace = $1 AND waiting.passage_id = passages.passage_id) AS is_queued
+FROM passages
+WHERE passages.namespace = $1 AND (
+    (passages.kind = 2 AND passages.owner_key = ANY ($3)) OR (passages.kind IN (1, 3, 4) AND passages.owner_key = ANY ($4)));
+
+-- name: with_vectors
+-- Those of the passages that have a vector in a space.
+SELECT passage_id FROM {vectors} WHERE namespace = $1 AND passage_id = ANY ($2);
+
+-- name: redaction_moment
+-- When an observation was redacted.
+SELECT redacted_at FROM observations WHERE namespace = $1 AND observation_id = $2;
 
 -- name: without_evidence
 -- Those of the entities that nothing names any more.
@@ -115,12 +174,14 @@ WHERE entities.namespace = $1 AND entities.natural_key = latest.natural_key
   AND entities.last_seen_at <> latest.occurred_at;
 
 -- name: observations_naming
--- Observations that name one of the entities $2 or assert one of the facts $3, whole.
+-- Observations that say something of one of the entities $2 or assert one of the facts $3, and the observations $4, whole.
 SELECT observation.*
 FROM observations AS observation
 WHERE observation.namespace = $1 AND observation.observation_id IN (
     SELECT evidence.observation_id FROM entity_evidence AS evidence
-    WHERE evidence.namespace = $1 AND evidence.natural_key = ANY ($2)
+    WHERE evidence.namespace = $1 AND evidence.natural_key = ANY ($2) AND evidence.described
     UNION
     SELECT evidence.observation_id FROM fact_evidence AS evidence
-    WHERE evidence.namespace = $1 AND evidence.fact_id = ANY ($3));
+    WHERE evidence.namespace = $1 AND evidence.fact_id = ANY ($3)
+    UNION ALL
+    SELECT unnest($4::text[]));

@@ -12,7 +12,7 @@ from shared.errors import PalimpsestError
 from shared.labels import split
 
 # Numbers of ObservationStatus.
-PROCESSED, PARTIALLY_PROCESSED, FAILED = 2, 3, 4
+PROCESSED, PARTIALLY_PROCESSED, FAILED, REDACTED = 2, 3, 4, 5
 
 FailureEntry: TypeAlias = Mapping[str, Any]
 """A failed assertion as it is stored: index, code, reason, message, field, and metadata where there is any."""

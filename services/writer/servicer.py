@@ -18,6 +18,7 @@ from services.writer.commands.wait_for_embedding import wait_for_embedding
 from services.writer.curation_messages import to_proposal
 from services.writer.documents.servicer import DocumentRpcs
 from services.writer.embedding_batch import Embedder
+from services.writer.erasure.servicer import ErasureRpcs
 from services.writer.facts.servicer import FactRpcs
 from services.writer.lifecycle.servicer import LifecycleRpcs
 from services.writer.namespace_packs import NamespacePacks
@@ -32,7 +33,7 @@ from shared.interceptors.deadline import deadline_s_left
 from shared.validation import require_valid
 
 
-class WriterServicer(DocumentRpcs, FactRpcs, LifecycleRpcs, NamespaceRpcs, WriterServiceServicer):
+class WriterServicer(DocumentRpcs, ErasureRpcs, FactRpcs, LifecycleRpcs, NamespaceRpcs, WriterServiceServicer):
     """The writer's RPCs."""
 
     def __init__(self, database: Database, applier: Applier, embedder: Embedder, settings: WriterSettings) -> None:

@@ -25,7 +25,6 @@ UNIMPLEMENTED: dict[str, set[str]] = {
         "DropEmbedding",
         "ProposeFacts",
         "Purge",
-        "RedactObservation",
         "RetryExtraction",
         "RollbackEmbedding",
         "RollbackSource",

@@ -184,7 +184,7 @@ def article(key: str, text: str, **fields: Any) -> Assertion:
 
 # Less clocks and serial ids (OB-7). Vectors' presence is a matter of time.
 STATE = {
-    "observations": "to_jsonb(t) - 'recorded_at' - 'change_id'",
+    "observations": "to_jsonb(t) - 'recorded_at' - 'change_id' - 'redacted_at'",
     "entities": "to_jsonb(t) - 'recorded_at' - 'change_id'",
     "entity_evidence": "to_jsonb(t)",
     "documents": "to_jsonb(t) - 'recorded_at'",

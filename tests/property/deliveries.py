@@ -2,16 +2,21 @@
 
 import asyncio
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
 from palimpsest.v1.observation_pb2 import Observation
 
 from services.writer.applier import Applier
+from services.writer.commands.redact_observation import redact_observation
+from services.writer.documents.servicer import STORED_MESSAGES
+from services.writer.erasure.messages import emptied
 from services.writer.messages import assertion_count, prepare
 from shared.database import Database
+from shared.errors import NotFound
 from shared.settings import DatabaseSettings
-from tests.integration.writing import NAMESPACE, STATE
+from tests.integration.writing import NAMESPACE, STATE, observation_id
 from tests.property.streams import Delivery
 
 
@@ -70,11 +75,23 @@ async def deliver(
                 await applier.apply(group)
             except KilledError:
                 await applier.apply(group)
+            for place in delivery.redacted:
+                with suppress(NotFound):
+                    await redact(database, items[place].observation_id)
             database.killed_at = None
 
     async with asyncio.TaskGroup() as tasks:
         for database, deliveries in zip(databases, arrangement, strict=False):
             tasks.create_task(write(database, deliveries))
+
+
+async def redact(database: Mortal, observation_id: str) -> None:
+    """Redacts an observation. Raises NotFound."""
+    options: dict[str, Any] = {"namespace": NAMESPACE, "observation_id": observation_id, "emptied": emptied}
+    try:
+        await redact_observation(database, STORED_MESSAGES, timeout_s=None, **options)
+    except KilledError:
+        await redact_observation(database, STORED_MESSAGES, timeout_s=None, **options)
 
 
 @dataclass(frozen=True)
@@ -106,14 +123,16 @@ class Place:
         async with self.writers[0].connection() as connection:
             await connection.execute(";".join(f"DELETE FROM {table}" for table in STATE))
 
-    async def one_by_one(self, observations: Sequence[Observation]) -> dict[str, list[str]]:
-        """The state that one writer comes to, which delivers each observation alone, once, in the given order."""
-        await deliver(self.writers, observations, [[Delivery((place,), None) for place in range(len(observations))]])
-        return await self.state()
+    async def one_by_one(self, observations: Sequence[Observation], redacted: Sequence[int]) -> dict[str, list[str]]:
+        """The state that one writer comes to, which delivers each observation alone, once, in the given order, and
+        redacts some at the end."""
+        return await self.arranged(observations, [[Delivery((each,)) for each in range(len(observations))]], redacted)
 
     async def arranged(
-        self, observations: Sequence[Observation], arrangement: Sequence[Sequence[Delivery]]
+        self, observations: Sequence[Observation], arrangement: Sequence[Sequence[Delivery]], redacted: Sequence[int]
     ) -> dict[str, list[str]]:
-        """The state that an arrangement ends in."""
+        """The state that an arrangement ends in, when all is redacted that is to be."""
         await deliver(self.writers, observations, arrangement)
+        for place in redacted:
+            await redact(self.writers[0], observation_id(observations[place]))
         return await self.state()

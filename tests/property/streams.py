@@ -142,16 +142,18 @@ def observations(draw: st.DrawFn, *, most: int = 7) -> list[Observation]:
 @dataclass(frozen=True)
 class Delivery:
     """A group of observations that a writer sends together, and whether it is killed at a statement, to send it anew:
-    at the first, the third, …, after the commit but before the answer (0), or not at all."""
+    at the first, the third, …, after the commit but before the answer (0), or not at all. Then some are redacted, as far
+    as they are there."""
 
     places: tuple[int, ...]
-    killed_at: int | None
+    killed_at: int | None = None
+    redacted: tuple[int, ...] = ()
 
 
 @st.composite
-def arrangements(draw: st.DrawFn, count: int, *, most_writers: int = 8) -> list[list[Delivery]]:
+def arrangements(draw: st.DrawFn, count: int, *, redacted: list[int], most_writers: int = 8) -> list[list[Delivery]]:
     """What each of several writers delivers in turn: all places below `count`, in any order and grouping, some of them
-    many times, by one writer or by several at once."""
+    many times, by one writer or by several at once. The redacted ones are redacted now and then."""
     again = draw(st.lists(st.integers(0, count - 1), max_size=count))
     order = draw(st.permutations([*range(count), *again]))
     writers: list[list[Delivery]] = [[] for _ in range(draw(st.integers(1, most_writers)))]
@@ -159,5 +161,6 @@ def arrangements(draw: st.DrawFn, count: int, *, most_writers: int = 8) -> list[
         size = draw(st.integers(1, len(order)))
         group, order = tuple(order[:size]), order[size:]
         killed_at = draw(st.none() | st.integers(0, 30))
-        draw(st.sampled_from(writers)).append(Delivery(group, killed_at))
+        now = tuple(draw(st.lists(st.sampled_from(redacted), max_size=2, unique=True))) if redacted else ()
+        draw(st.sampled_from(writers)).append(Delivery(group, killed_at, now))
     return writers

@@ -29,7 +29,7 @@ async def outcomes(
     claimed: Mapping[Key, datetime],
     reconsidered: AbstractSet[Key],
 ) -> list[Outcome]:
-    """What became of each item, in order, after all else is written. Of those `reconsidered` the status may have changed
+    """What became of each item, in order, after all else is written. Statuses of those `reconsidered` may have changed
     since."""
     first = first_of_each(items)
     fresh = {key for key in claimed if key not in reconsidered}

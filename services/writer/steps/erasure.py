@@ -2,7 +2,7 @@
 said stays."""
 
 import json
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
@@ -12,12 +12,12 @@ from services.writer.namespace_store import NamespaceStore
 from services.writer.passage_store import PassageStore
 from services.writer.projection.merge import EntityState, FactState, merge_entity, merge_fact
 from services.writer.projection.packs import Packs
-from services.writer.projection.passages import CHUNK
+from services.writer.projection.passages import CHUNK, RECORD
 from services.writer.projection.rows import EntityWrite, FactWrite, Projection
 from services.writer.steps.documents import write_documents
 from services.writer.steps.entities import TouchedEntity
 from services.writer.steps.facts import StoredFact, settle_facts
-from services.writer.steps.links import write_links
+from services.writer.steps.links import claim_key, claim_rows, settle_claims
 from services.writer.steps.passages import wanted_passages, write_passages
 from services.writer.steps.refusals import write_refusals
 from services.writer.steps.standing import settle_touched
@@ -37,6 +37,15 @@ class Messages:
 
 
 @dataclass(frozen=True, slots=True)
+class Texts:
+    """What is gone of what is searched: pieces of records, vectors, and what waited for one."""
+
+    records: int = 0
+    vectors: int = 0
+    queued: int = 0
+
+
+@dataclass(frozen=True, slots=True)
 class Erased:
     """What is gone."""
 
@@ -45,28 +54,45 @@ class Erased:
     facts: frozenset[str] = frozenset()
     chunks: int = 0
     links: int = 0
+    # Counted for redactions only.
+    texts: Texts = Texts()
 
 
 async def erase_observations(
-    connection: Connection, namespace: str, observation_ids: Collection[str], messages: Messages
+    connection: Connection,
+    namespace: str,
+    observation_ids: Collection[str],
+    messages: Messages,
+    *,
+    emptied: Mapping[str, bytes] | None = None,
 ) -> Erased:
     """Takes observations away, with evidence, texts and links; entities that nothing else names, and facts that nothing
-    else asserts, go too. Call under the exclusive lock of the namespace."""
+    else asserts, go too. Call under the exclusive lock of the namespace.
+
+    With `emptied`, by observation id what is left of each message, this is a redaction (AU-2): the observations stay
+    with that, and facts that nothing else asserts stay as `evidence_lost` (FA-8).
+    """
     if not observation_ids:
         return Erased()
-    return await _Erasure(connection, namespace, frozenset(observation_ids), messages).run()
+    return await _Erasure(connection, namespace, frozenset(observation_ids), messages, emptied).run()
 
 
 class _Erasure:
     """One erasure: what it works on."""
 
     def __init__(
-        self, connection: Connection, namespace: str, observation_ids: frozenset[str], messages: Messages
+        self,
+        connection: Connection,
+        namespace: str,
+        observation_ids: frozenset[str],
+        messages: Messages,
+        emptied: Mapping[str, bytes] | None,
     ) -> None:
         self._connection = connection
         self._namespace = namespace
         self._ids = observation_ids
         self._messages = messages
+        self._emptied = emptied
         self._erasing = ErasureStore(connection, namespace)
         self._store = Store(connection)
 
@@ -78,24 +104,66 @@ class _Erasure:
         chunks = await erasing.count_chunks(self._ids)
         entities = await self._store.lock_entities(self._keys(named))
         facts = await self._store.lock_facts(self._keys(spoken))
-        links = await erasing.delete_observations(self._ids)
+        texts = await self._texts(named, spoken)
+        struck = await erasing.strike(self._ids)
         gone = await erasing.without_evidence(named)
-        lost = await erasing.delete_facts_without_evidence(spoken)
+        lost = await self._take_away(spoken)
         await erasing.delete_entities(gone)
         await erasing.see_last(named - gone)
         former = {key: EntityState.from_row(row) for key, row in entities.items()}
-        await self._remake_entities(former, gone, textless - gone, packs)
+        textless -= gone
+        remade = await self._remake_entities(former, gone, textless, textless | (struck.records - gone), packs)
         await self._remake_facts(facts, lost, packs)
-        await self._store.settle_links(sorted((self._namespace, *(link[name] for name in _LINK)) for link in links))
+        await self._remake_claims(former, remade, gone, struck.claims, packs)
+        await self._store.settle_links(
+            sorted((self._namespace, *(link[each] for each in _LINK)) for link in struck.links)
+        )
         await settle_touched(self._connection, set(self._keys(named - gone)), set(self._keys(spoken - lost)))
-        return Erased(len(self._ids), frozenset(gone), frozenset(lost), chunks, len(links))
+        await erasing.forget_versions(named, spoken, self._ids)
+        counted = await self._gone(texts, named, spoken)
+        return Erased(len(self._ids), frozenset(gone), frozenset(lost), chunks, len(struck.links), counted)
+
+    async def _texts(self, named: Collection[str], spoken: Collection[str]) -> dict[int, Row]:
+        """What is searched of the entities and facts, with the number of its vectors."""
+        if self._emptied is None:
+            return {}
+        rows = await self._erasing.texts_of(self._ids, spoken, named)
+        having: Counter[int] = Counter()
+        for space in await PassageStore(self._connection).spaces():
+            having.update(await self._erasing.with_vectors(space.table_name, rows))
+        return {passage: {**row, "vectors": having[passage]} for passage, row in rows.items()}
+
+    async def _gone(self, before: Mapping[int, Row], named: Collection[str], spoken: Collection[str]) -> Texts:
+        """What is there no more, or with another text."""
+        if not before:
+            return Texts()
+        after = await self._erasing.texts_of(self._ids, spoken, named)
+        gone = [row for passage, row in before.items() if row["is_theirs"] or passage not in after]
+        return Texts(
+            records=sum(row["is_theirs"] and row["kind"] == RECORD for row in gone),
+            vectors=sum(row["vectors"] for row in gone),
+            queued=sum(row["is_queued"] for row in gone),
+        )
+
+    async def _take_away(self, spoken: Collection[str]) -> set[str]:
+        """Deletes or empties the observations, and the facts that nothing else asserts; answers these."""
+        if self._emptied is None:
+            await self._erasing.delete_observations(self._ids)
+            return await self._erasing.delete_facts_without_evidence(spoken)
+        await self._erasing.empty_observations(self._emptied)
+        return await self._erasing.lose_facts_without_evidence(spoken)
 
     async def _remake_entities(
-        self, former: Mapping[Key, EntityState], gone: Collection[str], textless: Collection[str], packs: Packs
-    ) -> None:
-        """Entities are what remains says of them, and have the latest text that remains; waiting links follow."""
+        self,
+        former: Mapping[Key, EntityState],
+        gone: Collection[str],
+        textless: Collection[str],
+        unshown: Collection[str],
+        packs: Packs,
+    ) -> dict[Key, TouchedEntity]:
+        """Entities are what remains says of them, and have the latest text and record that remain."""
         stale = {key for (_, key), state in former.items() if key not in gone and self._is_stale(state)}
-        stale |= set(textless)
+        stale |= set(unshown)
         rows = await self._erasing.observations_naming(stale, ())
         projections = [_only(self._messages.reproject(row, packs), stale) for row in rows]
         remade = _remade(self._namespace, former, projections)
@@ -105,8 +173,29 @@ class _Erasure:
         for key in textless:
             wanted.passages.setdefault((self._namespace, CHUNK, key), [])
         await write_passages(PassageStore(self._connection), wanted)
-        vanished = {key: _without_reference(former[key]) for key in former if key[1] in gone}
-        await write_links(self._store, (), remade | vanished)
+        return remade
+
+    async def _remake_claims(
+        self,
+        former: Mapping[Key, EntityState],
+        remade: Mapping[Key, TouchedEntity],
+        gone: Collection[str],
+        struck: Sequence[Row],
+        packs: Packs,
+    ) -> None:
+        """Links that wait are what remains says of them, and find their targets among what remains."""
+        left = {claim_key(row): row for row in struck if row["observation_ids"]}
+        ids = {one for row in left.values() for one in row["observation_ids"]}
+        rows = await self._erasing.observations_naming((), (), ids)
+        said = claim_rows(self._messages.reproject(row, packs) for row in rows)
+        restated = {row[:5]: row for row in said if row[:5] in left}
+        await self._erasing.restate_claims(restated.values())
+        touched = [
+            _without_reference(state) if key[1] in gone else remade.get(key, TouchedEntity(state, state))
+            for key, state in former.items()
+        ]
+        again = [{**left[key], "weight": row[6]} for key, row in restated.items()]
+        await settle_claims(self._store, touched, self._namespace, again)
 
     async def _remake_facts(self, former: Mapping[Key, Row], lost: Collection[str], packs: Packs) -> None:
         """Facts are what remains says of them; those that were connected with any end anew."""

@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from services.writer.projection.merge import CORRECTED_IN_PLACE, FactState, merge_fact
 from services.writer.projection.rows import FactWrite, Projection, Retraction, Stamp, Supersession
-from services.writer.projection.supersession import FactSpan, Resolution, ResolvedFact, resolve
+from services.writer.projection.supersession import OPEN, FactSpan, Resolution, ResolvedFact, resolve
 from services.writer.steps.entities import differ, require
 from services.writer.steps.timelines import Timelines
 from services.writer.store import Key, Row, Store
@@ -42,6 +42,10 @@ class StoredFact(FactState):
         # Most facts have no such stamp, and need no reading of them.
         found = json.loads(self.stamps).get(CORRECTED_IN_PLACE) if CORRECTED_IN_PLACE in self.stamps else None
         return Stamp(*found) if found else None
+
+
+# Of a fact without evidence: no statement acts on it, as none does on a fact that has not arrived.
+_NO_END = ResolvedFact(None, OPEN, (), ())
 
 
 class Refusal(NamedTuple):
@@ -94,7 +98,9 @@ async def _settled(
         before = {**before, **others}
     resolutions = await _resolved(store, known, statements, timelines)
     # What only statements connect with the companions is on other timelines, which are not all here.
-    final = {key: _with_end(known[key], resolutions[key[0]].facts[key[1]]) for key in after.keys() | companions}
+    final = {
+        key: _with_end(known[key], resolutions[key[0]].facts.get(key[1], _NO_END)) for key in after.keys() | companions
+    }
     changed = {key: fact for key, fact in final.items() if _changed(before[key], fact)}
     await store.update_facts(changed)
     refusals = _changed_refusals(statements, resolutions)
@@ -117,8 +123,8 @@ async def _merged(
     after = dict(before)
     for key in fresh.keys() - inserted:
         before[key] = StoredFact.from_row(require(rows, key))
-        # Evidence that was lost is there again.
-        after[key] = replace(_stored(merge_fact(before[key], writes[key])), evidence_lost=False)
+        # Of what was said by evidence that was lost, nothing counts.
+        after[key] = fresh[key] if before[key].evidence_lost else _stored(merge_fact(before[key], writes[key]))
     return before, after
 
 
@@ -164,14 +170,15 @@ async def _resolved(
     supersessions: defaultdict[str, list[Supersession]] = defaultdict(list)
     retractions: defaultdict[str, list[Retraction]] = defaultdict(list)
     for (namespace, _), fact in facts.items():
-        spans[namespace].append(timelines.span(namespace, fact))
+        if not fact.evidence_lost:
+            spans[namespace].append(timelines.span(namespace, fact))
     for row in statements:
         supersessions[row["namespace"]].append(_supersession(row))
     for row in await store.retractions_of(sorted(facts)):
         retractions[row["namespace"]].append(
             Retraction(row["fact_id"], row["valid_to"], _stamp(row, index=0), row["reason"], row["closure"])
         )
-    namespaces = spans.keys() | supersessions.keys()
+    namespaces = supersessions.keys() | {namespace for namespace, _ in facts}
     return {each: resolve(spans[each], supersessions[each], retractions[each]) for each in namespaces}
 
 

@@ -45,24 +45,43 @@ async def _write(store: Store, claims: Sequence[Claim], evidence: Mapping[Eviden
     await store.update_claims(sorted((*claim.key, claim.target) for claim in moved))
     gone = {key for claim in moved if claim.former_target for key in claim.evidence(claim.former_target)}
     await store.delete_link_evidence(sorted(gone))
-    weights: dict[tuple[str, ...], float] = {}
-    for key, weight in evidence.items():
-        weights[key[:4]] = max(weight, weights.get(key[:4], 0.0))
     await store.upsert_links(
-        ((*key, weight) for key, weight in sorted(weights.items())),
+        _weights(evidence),
         ((*key, weight) for key, weight in sorted(evidence.items())),
     )
     await store.settle_links(sorted({key[:4] for key in gone}))
+
+
+async def settle_claims(store: Store, entities: Iterable[TouchedEntity], namespace: str, said: Iterable[Row]) -> None:
+    """Lets links that wait for any of the entities, and those that were said anew, follow what is left of their
+    evidence. Call under the exclusive lock of the namespace."""
+    touched = {
+        (namespace, state.natural_key, state.kind, state.source_id, True)
+        for entity in entities
+        for state in (entity.before, entity.after)
+        if state and state.source_id
+    }
+    claims = await _with_targets(store, [*said, *await store.lock_claims(sorted(touched), [])])
+    await store.update_claims(sorted((*claim.key, claim.target) for claim in claims))
+    gone = {key for claim in claims if claim.former_target for key in claim.evidence(claim.former_target)}
+    await store.delete_link_evidence(sorted(gone))
+    evidence = _evidence((), claims)
+    await store.upsert_links(_weights(evidence), ((*key, weight) for key, weight in sorted(evidence.items())))
+    await store.settle_links(sorted({key[:4] for key in gone | evidence.keys()}))
 
 
 async def _resolved_claims(
     store: Store, projections: Sequence[Projection], entities: Mapping[Key, TouchedEntity]
 ) -> list[Claim]:
     """The claims that are new or may have another target now, locked, by rising key."""
-    rows = await store.upsert_claims(_claim_rows(projections))
+    rows = await store.upsert_claims(claim_rows(projections))
     rows = [*rows, *await store.lock_claims(_targets(entities), [each.observation_id for each in projections])]
-    found = {_claim_key(row): row for row in rows}
-    targets = {_claim_key(row): row["target_key"] for row in await store.claim_targets(sorted(found))}
+    return await _with_targets(store, rows)
+
+
+async def _with_targets(store: Store, rows: Iterable[Row]) -> list[Claim]:
+    found = {claim_key(row): row for row in rows}
+    targets = {claim_key(row): row["target_key"] for row in await store.claim_targets(sorted(found))}
     return [
         Claim(key, row["weight"], tuple(row["observation_ids"]), row["target_key"], targets[key])
         for key, row in sorted(found.items())
@@ -79,7 +98,7 @@ def _targets(entities: Mapping[Key, TouchedEntity]) -> list[tuple[str, str, str,
     return sorted(targets)
 
 
-def _claim_rows(projections: Iterable[Projection]) -> list[tuple[object, ...]]:
+def claim_rows(projections: Iterable[Projection]) -> list[tuple[object, ...]]:
     """One row per claim, several of one batch merged as those of several batches are."""
     writes: dict[ClaimKey, list[ClaimWrite]] = {}
     for projection in projections:
@@ -114,5 +133,14 @@ def _evidence(projections: Iterable[Projection], claims: Iterable[Claim]) -> dic
     return weights
 
 
-def _claim_key(row: Row) -> ClaimKey:
+def _weights(evidence: Mapping[EvidenceKey, float]) -> list[tuple[object, ...]]:
+    """The greatest weight of each link."""
+    weights: dict[tuple[object, ...], float] = {}
+    for key, weight in evidence.items():
+        weights[key[:4]] = max(weight, weights.get(key[:4], 0.0))
+    return [(*key, weight) for key, weight in sorted(weights.items())]
+
+
+def claim_key(row: Row) -> ClaimKey:
+    """The key of a stored claim."""
     return row["namespace"], row["source_key"], row["relation"], row["target_kind"], row["target_ref"]

@@ -59,7 +59,7 @@ def wanted_passages(
             wanted.passages[namespace, ENTITY, key] = list(_of_entity(namespace, entity.after))
     for (namespace, key), fact in facts.items():
         passage = replace(fact_passage(namespace, fact), valid_to=fact.valid_to, status=fact.status)
-        wanted.passages[namespace, FACT, key] = [(passage, _is_past(fact))]
+        wanted.passages[namespace, FACT, key] = [] if fact.evidence_lost else [(passage, _is_past(fact))]
     for (namespace, key), document in documents.items():
         state = entities[namespace, key].after
         wanted.passages[namespace, CHUNK, key] = [_repeating(passage, state) for passage in document.passages]
@@ -70,13 +70,14 @@ def wanted_passages(
 
 
 async def write_passages(store: PassageStore, wanted: Wanted, undescribed: AbstractSet[Key] = frozenset()) -> None:
-    """Writes what is wanted, drops the rest of the owners' passages, and queues those whose text is new. Entities that were
-    `undescribed` have no passages yet."""
-    if not wanted.passages:
-        return
+    """Writes what is wanted, drops the rest of the owners' passages, and queues those whose text is new.
+
+    Entities that were `undescribed` have no passages yet.
+    """
     if all(kind != FACT and (namespace, key) in undescribed for namespace, kind, key in wanted.passages):
         # Most writes. A vector of an equal text is found by the embedding loop.
-        return await store.insert_passages(_rows(wanted.passages))
+        await store.insert_passages(_rows(wanted.passages))
+        return
     present = {_place(row): row for row in await store.lock_passages(wanted.owners())}
     passages = {owner: each for owner, each in wanted.passages.items() if not _is_outdated(owner, each, present)}
     written = await store.upsert_passages(_rows(passages))
@@ -122,7 +123,7 @@ def _of_entity(namespace: str, state: EntityState) -> Iterator[tuple[Passage, bo
 
 def _is_past(fact: StoredFact) -> bool:
     """Whether a fact is in no answer about the present. A fact that only ended is not: readers compare its interval."""
-    return fact.closure == CORRECTED or fact.evidence_lost or _is_put_away(fact.status)
+    return fact.closure == CORRECTED or _is_put_away(fact.status)
 
 
 def _is_put_away(status: int) -> bool:

@@ -1,0 +1,1 @@
+"""The writer's RPCs by which what was said is taken back."""
