@@ -143,6 +143,7 @@ def _to_failed_assertion(failure: Row) -> observation_pb2.FailedAssertion:
         code=failure["code"],
         message=failure["message"],
         reason=enum_value(ErrorReason.Value(f"ERROR_REASON_{failure['reason']}")),
+        metadata=failure.get("metadata", {}),
     )
     if failure["field"]:
         error.violations.add(field=failure["field"], description=failure["message"])
