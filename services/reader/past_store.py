@@ -15,7 +15,13 @@ from shared.statements import load_statements
 _SQL = load_statements(Path(__file__).with_name("past_store.sql"))
 
 # What a row of the present has beside its table's columns, and no former version: it is not told of the past.
-_ONLY_NOW: Mapping[str, Any] = {"is_stale": False, "trust": None, "merged_into": "", "last_confirmed_at": None, "snapshot": None}
+_ONLY_NOW: Mapping[str, Any] = {
+    "is_stale": False,
+    "trust": None,
+    "merged_into": "",
+    "last_confirmed_at": None,
+    "snapshot": None,
+}
 
 
 class Past:

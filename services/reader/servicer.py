@@ -151,9 +151,7 @@ class ReaderServicer(pb_grpc.ReaderServiceServicer):
         self, request: pb.GetFactHistoryRequest, context: grpc.aio.ServicerContext
     ) -> pb.GetFactHistoryResponse:
         """Tells what happened to a fact."""
-        page = await get_fact_history(
-            await self._reading(request), to_page_request(request), fact_id=request.fact_id
-        )
+        page = await get_fact_history(await self._reading(request), to_page_request(request), fact_id=request.fact_id)
         return pb.GetFactHistoryResponse(events=map(to_fact_event, page.items), next_page_token=page.next_token)
 
     async def GetObservation(
