@@ -118,7 +118,7 @@ async def alice(memory: Memory) -> None:
 
 
 async def test_a_deleted_entity_is_nowhere(memory: Memory):
-    """EN-6, EN-5, AC-6: no read shows a deleted entity, its text, or the facts and links at it; undeleting undoes it."""
+    """EN-6, EN-5, AC-6: no read shows a deleted entity, its text, its facts and links; all are back when undeleted."""
     await alice(memory)
     before, whole = await surfaces(memory), await state(memory.writer.dsn)
     assert all("alice" in text or name == "GetNamespaceStatistics" for name, text in before.items()), before

@@ -32,7 +32,7 @@ async def documents(memory: Memory) -> list[str]:
 
 
 async def test_a_complete_run_removes_what_it_did_not_meet(memory: Memory):
-    """DO-5: text, passages, links, entity and evidence of a file that is gone are gone; the met ones stay as they are."""
+    """DO-5: text, passages, links, entity and evidence of a file that is gone are gone; what was met stays."""
     run = await walk(memory, {"a.md": "alpha file"}, complete=False)
     assert (await walk(memory, {"b.md": "beta file"}, run=run, links=[link_to("doc:b.md", "topic:x")])).met == 2
     assert (await memory.entity("doc:a.md")).origin == ORIGIN_VAULT

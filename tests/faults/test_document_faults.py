@@ -1,0 +1,42 @@
+"""Faults that users of memory systems reported, about documents; the numbers are those of the list of faults."""
+
+from palimpsest.v1.writer_service_pb2 import WaitForEmbeddingRequest
+
+from tests.integration.conftest import embedder_target, embedding_writer  # noqa: F401 - fixtures
+from tests.integration.retaining import article, identity
+from tests.integration.writing import NAMESPACE, query, writing
+
+PARTS = [f"# Part {number}\n\nParagraph number {number} of the handbook.\n\n" for number in range(4)]
+
+
+async def test_new_labels_embed_nothing_and_a_new_paragraph_one_piece(embedding_writer, dsn):  # noqa: F811
+    """Fault 3, DO-2, DO-4, AC-4: version 2 changes only the labels, version 3 adds a paragraph: labels change everywhere,
+    one new text waits for a vector, and nothing is lost."""
+    first = article("doc:a", "".join(PARTS[:3]), source=identity("a", "1"), scopes=["role:reader"])
+    answer = await embedding_writer.stub.RetainArticle(first)
+    assert answer.chunk_count == 3
+    await _until_embedded(embedding_writer)
+    [space] = await query(dsn, "SELECT table_name FROM embedding_spaces")
+    vectors = f"SELECT passage_id, embedding::text, restricting FROM {space['table_name']} ORDER BY passage_id"
+    before = await query(dsn, vectors)
+    async with writing(dsn) as writer:  # has no embedder: what is queued stays
+        second = article("doc:a", "".join(PARTS[:3]), minutes=1, source=identity("a", "2"), scopes=["role:editor"])
+        assert (await writer.stub.RetainArticle(second)).chunk_count == 3
+        after = await query(dsn, vectors)
+        assert [(row["passage_id"], row["embedding"]) for row in after] == [
+            (row["passage_id"], row["embedding"]) for row in before
+        ]
+        assert {tuple(row["restricting"]) for row in after} == {("role:editor",)}
+        shown = await query(dsn, "SELECT restricting FROM passages UNION SELECT restricting FROM entities")
+        assert [row["restricting"] for row in shown] == [["role:editor"]]
+        assert await query(dsn, "SELECT FROM embedding_queue") == []
+        third = article("doc:a", "".join(PARTS), minutes=2, source=identity("a", "3"), scopes=["role:editor"])
+        assert (await writer.stub.RetainArticle(third)).chunk_count == 4
+        assert len(await query(dsn, "SELECT FROM embedding_queue")) == 1
+        assert len(await query(dsn, vectors)) == 3
+        texts = await query(dsn, "SELECT text FROM passages ORDER BY ordinal")
+        assert "".join(row["text"] for row in texts) == "".join(PARTS)
+
+
+async def _until_embedded(writer) -> None:
+    await writer.stub.WaitForEmbedding(WaitForEmbeddingRequest(namespace=NAMESPACE), timeout=60)
