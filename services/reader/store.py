@@ -244,7 +244,8 @@ class Snapshot:
     ) -> list[Row]:
         """Edges from an entity, by all its keys, to visible neighbours, heaviest first."""
         position = after or (None, None, None, None, None)
-        return await self._fetch(_SQL.list_neighbors, list(keys), as_of, limit, list(relations), outgoing, incoming, *position)
+        ways = (list(relations), outgoing, incoming)
+        return await self._fetch(_SQL.list_neighbors, list(keys), as_of, limit, *ways, *position)
 
     async def list_link_claims(self, *, limit: int, after: tuple[datetime, str, str, str, str] | None) -> list[Row]:
         """Visible links that wait for their target, oldest first."""

@@ -1,5 +1,5 @@
-"""The statements of curation, of decisions on duplicates, and of the count of refusals. Each method runs the statement of
-its name, inside the caller's transaction and within one namespace."""
+"""The statements of curation, of decisions on duplicates, and of the count of refusals. Each method runs the statement
+of its name, inside the caller's transaction and within one namespace."""
 
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence

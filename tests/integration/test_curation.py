@@ -113,7 +113,7 @@ async def test_a_pass_is_bounded_and_goes_on_where_it_ended(writer: Writer) -> N
         await writer.record(observation(str(number), entity(f"team:{number}", title=f"Команда {number} отдела")))
     await writer.record(observation("twin", entity("team:twin", title="Команда 3 отдела")))
 
-    parts = []
+    parts: list[pb.RunCurationResponse] = []
     while not parts or not parts[-1].done:
         parts.append(await curate(writer, max_items=3, whole=False))
         assert len(parts) < 50

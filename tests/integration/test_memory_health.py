@@ -32,7 +32,10 @@ DAY_S = 86_400
 
 
 async def health_of(reader: ReaderServiceStub, namespace: str = NAMESPACE) -> MemoryHealth:
-    return (await reader.GetMemoryHealth(reads.GetMemoryHealthRequest(namespace=namespace))).health
+    response: reads.GetMemoryHealthResponse = await reader.GetMemoryHealth(
+        reads.GetMemoryHealthRequest(namespace=namespace)
+    )
+    return response.health
 
 
 async def seen(database: Database, *labels: str) -> Report:
@@ -177,7 +180,7 @@ async def test_the_embedding_backlog_by_age(writer: Writer, reader: ReaderServic
 
 async def test_hidden_things_are_not_counted(writer: Writer, database: Database) -> None:
     """AC-6, NS-1: not even in a report."""
-    hidden = {"scopes": ["role:a"]}
+    hidden: dict[str, Any] = {"scopes": ["role:a"]}
     await writer.record(observation("1", fact("a:1", "IS", "secret", expires_at=soon(5)), **hidden))
     await writer.record(observation("2", article("doc:1", "secret"), **hidden))
     await writer.record(observation("3", entity("page:a", title="Тайная страница"), **hidden))

@@ -3,6 +3,7 @@
 import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
+from functools import partial
 
 from services.writer.curation.likeness import propose_by_name, propose_by_text
 from services.writer.curation.step import Step
@@ -54,14 +55,14 @@ async def run_curation(database: Database, *, namespace: str, max_items: int, ti
     curated = Curated()
     while left > 0 and not curated.done:
         left_s = None if until is None else max(0.0, until - asyncio.get_running_loop().time())
-        limit = min(left, _STEP_ITEMS)
-        taken = await database.transaction(lambda connection: _step(connection, namespace, limit), timeout_s=left_s)
+        step = partial(_step, namespace=namespace, limit=min(left, _STEP_ITEMS))
+        taken = await database.transaction(step, timeout_s=left_s)
         if taken is None:
             curated.done = True
         else:
-            phase, step = taken
-            left -= step.looked_at
-            curated.counts[_PHASES[phase][0]] += step.changed
+            phase, done = taken
+            left -= done.looked_at
+            curated.counts[_PHASES[phase][0]] += done.changed
     return curated
 
 

@@ -1,7 +1,7 @@
 """Links that wait: those whose reference is exactly some entity's address, path or other name find it here (DO-7).
 
-A target by `source_id` is found when it arrives, and goes before one that curation found. Never by likeness, and never one
-of two that fit.
+A target by `source_id` is found when it arrives, and goes before one that curation found. Never by likeness, and never
+one of two that fit.
 """
 
 from collections.abc import Sequence
@@ -14,8 +14,8 @@ from services.writer.store import Store
 
 
 async def resolve_claims(knowledge: Store, store: CurationStore, after: str, limit: int) -> Step:
-    """Resolves links that wait, and takes a target back that fits no more. Alone in the namespace: what it finds depends
-    on entities that others would be writing."""
+    """Resolves links that wait, and takes a target back that fits no more. Alone in the namespace: what it finds
+    depends on entities that others would be writing."""
     await knowledge.lock_namespaces([(namespace_lock_key(store.namespace), True)])
     keys = await store.next_claims(after, limit)
     rows = await store.claims_to_settle(keys)
