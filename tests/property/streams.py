@@ -142,8 +142,8 @@ def observations(draw: st.DrawFn, *, most: int = 7) -> list[Observation]:
 @dataclass(frozen=True)
 class Delivery:
     """A group of observations that a writer sends together, and whether it is killed at a statement, to send it anew:
-    at the first, the third, …, after the commit but before the answer (0), or not at all. Then some are redacted, as far
-    as they are there."""
+    at the first, the third, …, after the commit but before the answer (0), or not at all. Then some that are there are
+    redacted."""
 
     places: tuple[int, ...]
     killed_at: int | None = None

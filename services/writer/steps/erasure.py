@@ -13,7 +13,8 @@ from services.writer.passage_store import PassageStore
 from services.writer.projection.merge import EntityState, FactState, merge_entity, merge_fact
 from services.writer.projection.packs import Packs
 from services.writer.projection.passages import CHUNK, RECORD
-from services.writer.projection.rows import EntityWrite, FactWrite, Projection
+from services.writer.projection.references import named
+from services.writer.projection.rows import FactWrite, Projection, Stamp
 from services.writer.steps.documents import write_documents
 from services.writer.steps.entities import TouchedEntity
 from services.writer.steps.facts import StoredFact, settle_facts
@@ -24,6 +25,7 @@ from services.writer.steps.standing import settle_touched
 from services.writer.steps.timelines import Timelines
 from services.writer.store import Key, Row, Store
 from shared.database import Connection
+from shared.timestamps import to_microseconds
 
 _LINK = ("source_key", "relation", "target_key")
 
@@ -109,10 +111,10 @@ class _Erasure:
         gone = await erasing.without_evidence(named)
         lost = await self._take_away(spoken)
         await erasing.delete_entities(gone)
-        await erasing.see_last(named - gone)
         former = {key: EntityState.from_row(row) for key, row in entities.items()}
         textless -= gone
         remade = await self._remake_entities(former, gone, textless, textless | (struck.records - gone), packs)
+        await erasing.see_last(named - gone)
         await self._remake_facts(facts, lost, packs)
         await self._remake_claims(former, remade, gone, struck.claims, packs)
         await self._store.settle_links(
@@ -166,7 +168,7 @@ class _Erasure:
         stale |= set(unshown)
         rows = await self._erasing.observations_naming(stale, ())
         projections = [_only(self._messages.reproject(row, packs), stale) for row in rows]
-        remade = _remade(self._namespace, former, projections)
+        remade = _remade({key: state for key, state in former.items() if key[1] in stale}, projections)
         await self._store.update_entities({key: entity.after for key, entity in remade.items()})
         documents = await write_documents(self._store, projections)
         wanted = wanted_passages(projections, remade, {}, documents)
@@ -240,15 +242,13 @@ def _only(projection: Projection, keys: Collection[str]) -> Projection:
     )
 
 
-def _remade(
-    namespace: str, former: Mapping[Key, EntityState], projections: Sequence[Projection]
-) -> dict[Key, TouchedEntity]:
-    """The entities as what remains says, beside what they were."""
-    writes: defaultdict[Key, list[EntityWrite]] = defaultdict(list)
+def _remade(former: Mapping[Key, EntityState], projections: Sequence[Projection]) -> dict[Key, TouchedEntity]:
+    """Entities as what remains says, beside what they were; placeholders where that only names them."""
+    writes = {key: [named(key[1], Stamp(to_microseconds(state.last_seen_at), "", 0))] for key, state in former.items()}
     for projection in projections:
         for write in projection.entities:
-            writes[namespace, write.key].append(write)
-    return {key: TouchedEntity(former[key], merge_entity(None, said)) for key, said in writes.items() if key in former}
+            writes[projection.namespace, write.key].append(write)
+    return {key: TouchedEntity(former[key], merge_entity(None, said)) for key, said in writes.items()}
 
 
 def _as_said(fact: StoredFact, writes: Sequence[FactWrite]) -> StoredFact:
