@@ -1,7 +1,7 @@
 """Texts, and complete passes over folders of them. Each method runs the statement of its name, inside the caller's
 transaction."""
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -80,6 +80,10 @@ class DocumentStore:
             run.run_number,
             is_new,
         )
+
+    async def forget_observations(self, observation_ids: Collection[str]) -> None:
+        """Take observations out of all vaults."""
+        await self._connection.execute(_statements.forget_observations, self._namespace, list(observation_ids))
 
     async def met_entities(self, run: VaultRun) -> set[str]:
         """Keys of the entities that the run, or a newer one, met."""

@@ -45,6 +45,10 @@ WHERE $6 OR EXISTS (SELECT FROM vault_observations WHERE namespace = $1 AND obse
 ON CONFLICT (namespace, vault, observation_id) DO UPDATE
 SET last_run_number = greatest(met.last_run_number, excluded.last_run_number);
 
+-- name: forget_observations
+-- That the observations came from any vault.
+DELETE FROM vault_observations WHERE namespace = $1 AND observation_id = ANY ($2);
+
 -- name: met_entities
 -- Entities that a run met, or one that is newer.
 SELECT DISTINCT entity_key FROM vault_observations WHERE namespace = $1 AND vault = $2 AND last_run_number >= $3;

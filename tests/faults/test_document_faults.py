@@ -10,7 +10,7 @@ PARTS = [f"# Part {number}\n\nParagraph number {number} of the handbook.\n\n" fo
 
 
 async def test_new_labels_embed_nothing_and_a_new_paragraph_one_piece(embedding_writer, dsn):  # noqa: F811
-    """Fault 3, DO-2, DO-4, AC-4: version 2 changes only the labels, version 3 adds a paragraph: labels change everywhere,
+    """Fault 3, DO-2, DO-4, AC-4: version 2 changes only labels, version 3 adds a paragraph: labels change everywhere,
     one new text waits for a vector, and nothing is lost."""
     first = article("doc:a", "".join(PARTS[:3]), source=identity("a", "1"), scopes=["role:reader"])
     answer = await embedding_writer.stub.RetainArticle(first)

@@ -176,6 +176,15 @@ async def test_an_unknown_source_is_deleted_as_an_empty_one(memory: Memory):
     assert reason(await failure(memory.writer.record(said("1", system="nobody")))) == "INVALID_STATE"
 
 
+async def test_a_purged_vault_is_forgotten(memory: Memory):
+    """DO-9, DO-5: no vault has observations that are gone."""
+    run = await memory.begin()
+    await memory.retain("doc:v", "text", source=identity("v", system="vault"), vault_run_id=run)
+    await drop(memory, "vault", purge=True)
+    assert await memory.writer.rows("SELECT FROM vault_observations") == []
+    assert (await memory.complete(run)).removed == 0
+
+
 async def test_a_deleted_items_mark_goes_with_a_purge(memory: Memory):
     """DO-9: a purged item leaves no mark that names it."""
     await fill(memory)

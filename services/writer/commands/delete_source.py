@@ -3,6 +3,7 @@
 from dataclasses import dataclass
 
 from services.writer.applier import namespace_lock_key
+from services.writer.document_store import DocumentStore
 from services.writer.erasure_store import ErasureStore
 from services.writer.mark_store import ENTITY, FACT
 from services.writer.snapshot_store import SnapshotScope, SnapshotStore
@@ -43,6 +44,7 @@ async def delete_source(
             return DeletedSource(hidden, None)
         observation_ids = await sources.observations_of_source(key)
         erased = await erase_observations(connection, key[0], observation_ids, messages)
+        await DocumentStore(connection, key[0]).forget_observations(observation_ids)
         await _forget_marks(connection, key[0], erased)
         await SnapshotStore(connection, SnapshotScope(*key)).forget()
         return DeletedSource(hidden, erased)
