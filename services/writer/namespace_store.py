@@ -1,7 +1,7 @@
 """How namespaces behave: registered packs and settings. Each method runs the statement of its name."""
 
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -46,11 +46,6 @@ class NamespaceStore:
 
     def __init__(self, connection: Connection) -> None:
         self._connection = connection
-
-    async def settings_versions(self, namespaces: Sequence[str]) -> dict[str, int]:
-        """The version of each namespace's settings; 0 where nobody configured it."""
-        rows = await self._connection.fetch(_statements.settings_versions, list(namespaces))
-        return dict.fromkeys(namespaces, 0) | {row["namespace"]: row["version"] for row in rows}
 
     async def latest_settings(self, namespace: str) -> Settings:
         """The settings in force; version 0 where nobody configured it."""

@@ -1,12 +1,5 @@
 -- The writer's statements about how namespaces behave: registered packs and settings.
 
--- name: settings_versions
--- The version in force of each namespace that was ever configured.
-SELECT namespace, max(version) AS version
-FROM namespace_settings
-WHERE namespace = ANY ($1::text[])
-GROUP BY namespace;
-
 -- name: latest_settings
 -- The settings in force.
 SELECT version, settings, updated_at, updated_by
