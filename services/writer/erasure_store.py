@@ -6,7 +6,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from services.writer.columns import recordset
+from services.writer.columns import columns, recordset
 from services.writer.store import Row
 from shared.database import Connection
 from shared.statements import load_statements
@@ -94,9 +94,12 @@ class ErasureStore:
         return lost
 
     async def forget_versions(
-        self, keys: Collection[str], fact_ids: Collection[str], observation_ids: Collection[str]
+        self, keys: Collection[str], fact_ids: Collection[str], links: Iterable[Row], observation_ids: Collection[str]
     ) -> None:
-        """Delete former states of entities and facts that hold what the observations said."""
+        """Delete former states of entities and facts that hold what the observations said, and of the links that are
+        gone."""
+        gone = columns((tuple(link.values()) for link in links), 3)
+        await self._connection.execute(_statements.forget_link_versions, self._namespace, *gone)
         await self._fetch("forget_entity_versions", keys, sorted(observation_ids))
         await self._fetch("forget_fact_versions", fact_ids, sorted(observation_ids))
 

@@ -115,6 +115,16 @@ DELETE FROM fact_versions AS version
 WHERE version.namespace = $1 AND version.fact_id = ANY ($2) AND EXISTS (
     SELECT FROM jsonb_each(version.state -> 'stamps') AS stamp WHERE stamp.value ->> 1 = ANY ($3::text[]));
 
+-- name: forget_link_versions
+-- Former states of links that are gone: their keys alone may tell what was said.
+DELETE FROM link_versions AS version
+USING unnest($2::text[], $3::text[], $4::text[]) AS given (source_key, relation, target_key)
+WHERE version.namespace = $1 AND version.source_key = given.source_key AND version.relation = given.relation
+  AND version.target_key = given.target_key AND NOT EXISTS (
+    SELECT FROM links
+    WHERE links.namespace = $1 AND links.source_key = given.source_key AND links.relation = given.relation
+      AND links.target_key = given.target_key);
+
 -- name: texts_of
 -- Passages that came from the observations, or are of the facts $3 or the entities $4: kind, and whether it waits for its
 -- vector.

@@ -121,7 +121,7 @@ class _Erasure:
             sorted((self._namespace, *(link[each] for each in _LINK)) for link in struck.links)
         )
         await settle_touched(self._connection, set(self._keys(named - gone)), set(self._keys(spoken - lost)))
-        await erasing.forget_versions(named, spoken, self._ids)
+        await erasing.forget_versions(named, spoken, struck.links, self._ids)
         counted = await self._gone(texts, named, spoken)
         return Erased(len(self._ids), frozenset(gone), frozenset(lost), chunks, len(struck.links), counted)
 
