@@ -186,7 +186,7 @@ class _Erasure:
         packs: Packs,
     ) -> None:
         """Links that wait are what remains says of them, and find their targets among what remains."""
-        left = {claim_key(row): row for row in struck if row["observation_ids"]}
+        left: dict[tuple[object, ...], Row] = {claim_key(row): row for row in struck if row["observation_ids"]}
         ids = {one for row in left.values() for one in row["observation_ids"]}
         rows = await self._erasing.observations_naming((), (), ids)
         said = claim_rows(self._messages.reproject(row, packs) for row in rows)
