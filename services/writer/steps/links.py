@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
-from typing import NamedTuple, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 from services.writer.projection.rows import ClaimWrite, Projection
 from services.writer.steps.entities import TouchedEntity
@@ -98,7 +98,7 @@ def _targets(entities: Mapping[Key, TouchedEntity]) -> list[tuple[str, str, str,
     return sorted(targets)
 
 
-def claim_rows(projections: Iterable[Projection]) -> list[tuple[object, ...]]:
+def claim_rows(projections: Iterable[Projection]) -> list[tuple[Any, ...]]:
     """One row per claim, several of one batch merged as those of several batches are."""
     writes: dict[ClaimKey, list[ClaimWrite]] = {}
     for projection in projections:
