@@ -1,4 +1,4 @@
-"""Sources whose state changed: what came from them is hidden or shown again, and new observations are refused (DO-9)."""
+"""Sources whose state changed: what came from them is hidden or shown again, and new observations refused (DO-9)."""
 
 from collections.abc import Sequence
 
