@@ -91,7 +91,8 @@ def ask(target: System, question: data.Question) -> Outcome:
 
 def report(folder: Path, docs: int, outcomes: list[Outcome]) -> dict[str, Any]:
     """The figures as one JSON object."""
-    answerable = [outcome for outcome in outcomes if outcome.question.answerable]
+    # Where a folder does not know what answers an answerable question, ranking cannot be measured on it.
+    answerable = [outcome for outcome in outcomes if outcome.question.answerable and outcome.question.relevant]
     unanswerable = [outcome for outcome in outcomes if not outcome.question.answerable]
     categories: dict[str, list[Outcome]] = defaultdict(list)
     for outcome in answerable:
