@@ -23,6 +23,8 @@ def is_restricting(label: str) -> bool:
 def split(scopes: Iterable[str]) -> tuple[list[str], list[str]]:
     """Labels as the two arrays that rows carry, (restricting, applies), each sorted and without repeats."""
     labels = sorted(set(scopes))
+    if not labels:
+        return [], []
     return [label for label in labels if is_restricting(label)], [
         label for label in labels if not is_restricting(label)
     ]

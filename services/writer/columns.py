@@ -3,6 +3,7 @@
 import json
 from collections.abc import Callable, Iterable, Sequence
 from datetime import datetime
+from operator import attrgetter
 from typing import Any
 
 
@@ -29,10 +30,9 @@ def _text(value: datetime | bytes) -> str:
     return value.isoformat() if isinstance(value, datetime) else f"\\x{value.hex()}"
 
 
-def attributes(names: str) -> Callable[[Any], list[Any]]:
-    """A function that reads the attributes of these names, parted by spaces, as a row."""
-    listed = names.split()
-    return lambda value: [getattr(value, name) for name in listed]
+def attributes(names: str) -> Callable[[Any], tuple[Any, ...]]:
+    """A function that reads the attributes of these names, parted by spaces and at least two, as a row."""
+    return attrgetter(*names.split())
 
 
 def array_literal(texts: Iterable[str]) -> str:

@@ -211,5 +211,5 @@ class Store:
         return [dict(row.items()) for row in found]
 
 
-def _rows(states: Mapping[Key, Any], row: Callable[[Any], list[Any]]) -> Iterable[list[Any]]:
+def _rows(states: Mapping[Key, Any], row: Callable[[Any], tuple[Any, ...]]) -> Iterable[list[Any]]:
     return ([*key, *row(state), *split(state.scopes)] for key, state in sorted(states.items()))

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from semantic_text_splitter import MarkdownSplitter, TextSplitter
 
 from services.writer.projection.headings import sections
-from services.writer.projection.window_estimate import window_estimate
+from services.writer.projection.window_estimate import surely_fits, window_estimate
 from shared.normal_form import is_blank
 from shared.token_count import token_count
 
@@ -49,8 +49,13 @@ def chunk_text(text: str, media_type: str = MARKDOWN) -> list[TextChunk]:
 
 
 def _pieces(text: str, splitter: TextSplitter | MarkdownSplitter) -> list[str]:
-    pieces = [fit for part in _parts(text) for piece in splitter.chunks(part) for fit in _fitting(piece)]
+    pieces = [fit for part in _parts(text) for piece in _chunks(part, splitter) for fit in _fitting(piece)]
     return [chunk.text for chunk in _without_blanks([TextChunk("", piece) for piece in pieces])]
+
+
+def _chunks(part: str, splitter: TextSplitter | MarkdownSplitter) -> list[str]:
+    # What is shorter than a chunk is one.
+    return [part] if len(part) <= CHUNK_CHARS[0] else splitter.chunks(part)
 
 
 def _parts(text: str) -> Iterator[str]:
@@ -73,6 +78,8 @@ def _cut(text: str, earliest: int, latest: int) -> int:
 
 
 def _fitting(piece: str) -> list[str]:
+    if surely_fits(piece, MAX_CHUNK_TOKENS):
+        return [piece]
     tokens = max(token_count(piece.strip()), window_estimate(piece))
     if tokens <= MAX_CHUNK_TOKENS or len(piece) == 1:
         return [piece]

@@ -4,6 +4,7 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
+from functools import cache
 from typing import Any, Self
 
 from services.writer.projection import json_object
@@ -202,6 +203,7 @@ def _moment(stamp: Stamp) -> datetime:
     return from_microseconds(stamp.occurred_us)
 
 
+@cache
 def _names(state: type) -> frozenset[str]:
     return frozenset(field.name for field in fields(state))
 

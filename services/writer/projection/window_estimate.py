@@ -17,9 +17,17 @@ _FIRST_IDEOGRAPHIC = "\u2e80"
 
 def window_estimate(text: str) -> int:
     """Returns an estimate of tokens that is rarely too low: words, numbers and signs by how they break into pieces."""
+    return round(sum(map(_pieces, _UNIT.findall(_normal(text)))))
+
+
+def surely_fits(text: str, tokens: int) -> bool:
+    """Whether the estimate is at most so many, told by the length alone: nothing is more than a token a character."""
+    return len(text) <= tokens and len(_normal(text)) <= tokens
+
+
+def _normal(text: str) -> str:
     # The tokenizer works on NFKC, where one character can become many.
-    normal = text if text.isascii() else unicodedata.normalize("NFKC", text)
-    return round(sum(map(_pieces, _UNIT.findall(normal))))
+    return text if text.isascii() else unicodedata.normalize("NFKC", text)
 
 
 def _pieces(unit: str) -> float:
