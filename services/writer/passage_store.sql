@@ -17,7 +17,8 @@ USING unnest($1::text[], $2::bigint[]) AS given (namespace, passage_id)
 WHERE passages.namespace = given.namespace AND passages.passage_id = given.passage_id;
 
 -- name: insert_passages
--- Passages of owners that have none yet, queued for their vectors. Wakes the embedding loops.
+-- Passages of owners that have none yet, queued for their vectors. Wakes the embedding loops, unless some passage waits
+-- already: then they were woken, and commits that notify wait for each other.
 WITH written AS (
     INSERT INTO passages (
         namespace, kind, owner_key, ordinal, owner_kind, title, heading, text, source_path, token_count, meta,
@@ -38,7 +39,9 @@ WITH written AS (
     SELECT * FROM written WHERE embedding_hash <> ''
     RETURNING 1
 )
-SELECT pg_notify('embedding', '') FROM queued LIMIT 1;
+SELECT pg_notify('embedding', '') FROM queued
+WHERE NOT EXISTS (SELECT FROM embedding_queue WHERE leased_until = '-infinity' AND NOT poisoned)
+LIMIT 1;
 
 -- name: upsert_passages
 -- Returns those that are new or changed in anything; the others' rows and index entries are not touched.
@@ -129,7 +132,8 @@ WHERE vectors.namespace = passages.namespace AND vectors.passage_id = passages.p
   AND vectors.embedding_hash <> passages.embedding_hash;
 
 -- name: queue_passages
--- Passages whose text is new, to get a vector; what was known of an older text is forgotten. Wakes the embedding loops.
+-- Passages whose text is new, to get a vector; what was known of an older text is forgotten. Wakes the embedding loops, as
+-- above.
 WITH queued AS (
     INSERT INTO embedding_queue AS waiting (namespace, passage_id, embedding_hash)
     SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[])
@@ -138,7 +142,9 @@ WITH queued AS (
         attempts = 0, last_error = '', poisoned = false
     RETURNING 1
 )
-SELECT pg_notify('embedding', '') FROM queued LIMIT 1;
+SELECT pg_notify('embedding', '') FROM queued
+WHERE NOT EXISTS (SELECT FROM embedding_queue WHERE leased_until = '-infinity' AND NOT poisoned)
+LIMIT 1;
 
 -- name: unqueue_passages
 -- Passages that have what they waited for: a vector of the text that was meant.

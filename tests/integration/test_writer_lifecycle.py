@@ -96,7 +96,7 @@ async def test_what_is_not_there_yet_says_so(writer):
     """OP-2: a method of the contract that this version lacks is UNIMPLEMENTED, with its name."""
     from palimpsest.v1 import writer_service_pb2 as pb
 
-    error = await failure(writer.stub.RunCuration(pb.RunCurationRequest(namespace="demo")))
+    error = await failure(writer.stub.AppendAudit(pb.AppendAuditRequest(namespace="demo")))
     assert (error.code(), reason(error)) == (grpc.StatusCode.UNIMPLEMENTED, "NOT_IMPLEMENTED")
 
 
