@@ -23,6 +23,7 @@ EXAMPLES: list[PalimpsestError] = [
     errors.SupersessionCycle(fact_id="fact-1", supersedes="fact-2"),
     errors.PackVersionConflict(pack="crm", version=3),
     errors.AmbiguousMatch(["fact-1", "fact-2"]),
+    errors.InvalidState("REFUSED"),
     errors.ModelMismatch(expected="fp-1", served="fp-2", remedy="palimpsest reembed start"),
     errors.QueueFull(queue="embed", retry_after_s=0.25),
     errors.MessageTooLarge(1024),
