@@ -32,11 +32,11 @@ async def test_new_labels_embed_nothing_and_a_new_paragraph_one_piece(embedding_
         # A row that is written again has another xmin: neither a queue that is drained at once nor a vector that comes
         # out the same can hide a second embedding.
         rows = f"SELECT passage_id, xmin::text FROM {space['table_name']}"
-        kept = {tuple(row) for row in await query(dsn, rows)}
+        kept = {(row["passage_id"], row["xmin"]) for row in await query(dsn, rows)}
         third = article("doc:a", "".join(PARTS), minutes=2, source=identity("a", "3"), scopes=["role:editor"])
         assert (await writer.stub.RetainArticle(third)).chunk_count == 4
         await _until_embedded(embedding_writer)
-        found = {tuple(row) for row in await query(dsn, rows)}
+        found = {(row["passage_id"], row["xmin"]) for row in await query(dsn, rows)}
         assert kept < found
         assert len(found) == 4
         texts = await query(dsn, "SELECT text FROM passages ORDER BY ordinal")
