@@ -44,7 +44,7 @@ protos: $(DEV) ## lint the contract, then generate the stubs
 	$(BIN)/buf format -w protos
 	$(BIN)/python protos/generate.py
 
-bench: $(DEV) ## measure the embedded system; BENCH=quality or ingest, ARGS for its options
+bench: $(DEV) ## measure the embedded system; BENCH=quality, ingest, ingest_speed, asof or reconcile, ARGS for its options
 	$(BIN)/python -m bench.$(BENCH) $(ARGS)
 
 format: $(DEV) ## ruff: put the code in order
