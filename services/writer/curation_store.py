@@ -85,14 +85,17 @@ class CurationStore:
         """Remember names of entities; answers natural_key, name and kind of the new ones."""
         return await self._fetch("insert_names", keys, kinds_left_out)
 
-    async def set_likeness(self, threshold: float) -> None:
-        """Set from when names are alike, until the transaction ends."""
-        await self._fetch("set_likeness", str(threshold))
+    async def settle_name_keys(self, keys: Sequence[str], length: int) -> None:
+        """Let the beginnings of words, of that length, follow the names of entities."""
+        await self._fetch("delete_name_keys", keys, length)
+        await self._fetch("insert_name_keys", keys, length)
 
-    async def alike_by_name(self, names: Sequence[Row], *, most_each: int, most_of_a_name: int) -> list[Row]:
+    async def alike_by_name(
+        self, names: Sequence[Row], threshold: float, *, most_each: int, most_of_a_name: int, most_of_a_word: int
+    ) -> list[Row]:
         """first_key, second_key, score and is_equal of pairs, of which one has one of the names."""
         fresh = columns(([row["natural_key"], row["name"], row["kind"]] for row in names), 3)
-        return await self._fetch("alike_by_name", *fresh, most_each, most_of_a_name)
+        return await self._fetch("alike_by_name", *fresh, most_each, most_of_a_name, threshold, most_of_a_word)
 
     async def alike_by_text(self, keys: Sequence[str], threshold: float, most_each: int) -> list[Row]:
         """first_key, second_key and score of pairs, of which one is of the documents."""

@@ -53,14 +53,28 @@ WHERE e.namespace = $1 AND e.natural_key = ANY ($2::text[])
 ON CONFLICT DO NOTHING
 RETURNING natural_key, name, kind;
 
--- name: set_likeness
--- The likeness from which the operator % holds, for this transaction.
-SELECT set_config('pg_trgm.similarity_threshold', $2, true) WHERE $1::text <> '';
+-- name: delete_name_keys
+-- Forgets beginnings of words that no name of the entities $2 has any more; $3 is how long a beginning is.
+DELETE FROM entity_name_keys AS known
+WHERE known.namespace = $1 AND known.natural_key = ANY ($2::text[]) AND NOT EXISTS (
+    SELECT
+    FROM entity_names AS own CROSS JOIN LATERAL regexp_split_to_table(own.name, '[[:space:][:punct:]]+') AS word
+    WHERE own.namespace = $1 AND own.natural_key = known.natural_key AND own.kind = known.kind
+        AND left(word, $3) = known.key);
+
+-- name: insert_name_keys
+-- The beginnings of the words in the names of the entities $2; $3 is how long a beginning is.
+INSERT INTO entity_name_keys (namespace, kind, key, natural_key)
+SELECT DISTINCT own.namespace, own.kind, left(word, $3), own.natural_key
+FROM entity_names AS own CROSS JOIN LATERAL regexp_split_to_table(own.name, '[[:space:][:punct:]]+') AS word
+WHERE own.namespace = $1 AND own.natural_key = ANY ($2::text[]) AND word <> ''
+ON CONFLICT DO NOTHING;
 
 -- name: alike_by_name
--- Pairs of entities of one kind with names that are alike: $2 keys, $3 names and $4 kinds are compared with all that is
--- known, at most $5 likest each. Names with other numbers are of other things ("Room 101", "Room 102"); a name that more
--- than $6 entities have tells nothing.
+-- Pairs of entities of one kind with names of at least the likeness $7: $2 keys, $3 names and $4 kinds are compared with all
+-- names that are known and equal, or share the beginning of a word that at most $8 entities have; at most $5 likest each.
+-- Names with other numbers are of other things ("Room 101", "Room 102"); a name that more than $6 entities have tells
+-- nothing.
 SELECT
     least(fresh.natural_key COLLATE "C", other.natural_key) AS first_key,
     greatest(fresh.natural_key COLLATE "C", other.natural_key) AS second_key,
@@ -68,13 +82,40 @@ SELECT
     bool_or(other.is_equal) AS is_equal
 FROM unnest($2::text[], $3::text[], $4::text[]) AS fresh (natural_key, name, kind)
 CROSS JOIN LATERAL (
-    SELECT known.natural_key, similarity(known.name, fresh.name)::float8 AS score, known.name = fresh.name AS is_equal
-    FROM entity_names AS known
-    WHERE known.namespace = $1 AND known.kind = fresh.kind AND known.name % fresh.name
-        AND known.natural_key <> fresh.natural_key
-        AND btrim(regexp_replace(known.name, '[^0-9]+', ' ', 'g'))
-            = btrim(regexp_replace(fresh.name, '[^0-9]+', ' ', 'g'))
-    ORDER BY score DESC, known.natural_key
+    SELECT compared.natural_key, compared.score, compared.name = fresh.name AS is_equal
+    FROM (
+        SELECT known.natural_key, known.name, similarity(known.name, fresh.name)::float8 AS score
+        FROM (
+            SELECT same.natural_key
+            FROM entity_names AS same
+            WHERE same.namespace = $1 AND same.kind = fresh.kind AND same.name = fresh.name
+            UNION
+            SELECT sharing.natural_key
+            FROM entity_name_keys AS own
+            CROSS JOIN LATERAL (
+                SELECT holder.natural_key, count(*) OVER () AS holders
+                FROM (
+                    SELECT any_of.natural_key FROM entity_name_keys AS any_of
+                    WHERE any_of.namespace = $1 AND any_of.kind = fresh.kind AND any_of.key = own.key
+                    LIMIT $8 + 1
+                ) AS holder
+            ) AS sharing
+            WHERE own.namespace = $1 AND own.natural_key = fresh.natural_key AND sharing.holders <= $8
+            -- The candidates first, whatever the planner thinks of tables that have just been filled.
+            OFFSET 0
+        ) AS candidate
+        CROSS JOIN LATERAL (
+            SELECT any_of.natural_key, any_of.name, any_of.kind
+            FROM entity_names AS any_of
+            WHERE any_of.namespace = $1 AND any_of.natural_key = candidate.natural_key
+            OFFSET 0
+        ) AS known
+        WHERE known.kind = fresh.kind AND known.natural_key <> fresh.natural_key
+            AND btrim(regexp_replace(known.name, '[^0-9]+', ' ', 'g'))
+                = btrim(regexp_replace(fresh.name, '[^0-9]+', ' ', 'g'))
+    ) AS compared
+    WHERE compared.score >= $7::float8
+    ORDER BY compared.score DESC, compared.natural_key
     LIMIT $5
 ) AS other
 WHERE (

@@ -20,12 +20,22 @@ from tests.integration.writing import NAMESPACE, Writer, article, at, claim, ent
 pytest_plugins = ("tests.integration.reader_fixtures",)
 
 # Tables that hold no projected knowledge: vectors follow later, and spaces belong to no namespace.
-CURATION = {"curation_cursors", "duplicate_proposals", "entity_names", "entity_trust", "rejections", "stale_marks"}
+# What operators configure, which projection goes by.
+CONFIGURATION = {"domain_packs", "namespace_settings"}
+CURATION = {
+    "curation_cursors",
+    "duplicate_proposals",
+    "entity_name_keys",
+    "entity_names",
+    "entity_trust",
+    "rejections",
+    "stale_marks",
+}
 # What was before depends on the order of arrival.
 PAST = {"changes", "fact_versions", "entity_versions", "link_versions"}
 # What was sent when, and what that did: two ways to one state differ in it.
 JOURNALS = {"snapshots", "vault_runs"}
-NOT_STATE = {"embedding_queue", "embedding_spaces", "schema_migrations", *CURATION, *PAST, *JOURNALS}
+NOT_STATE = {"embedding_queue", "embedding_spaces", "schema_migrations", *CONFIGURATION, *CURATION, *PAST, *JOURNALS}
 
 
 async def digest_of(reader: ReaderServiceStub, namespace: str = NAMESPACE) -> pb.DigestResponse:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from itertools import islice, product
 from typing import Any
 
 import grpc
@@ -287,6 +288,21 @@ async def test_names_that_everybody_has_say_nothing(writer: Writer, reader: Read
     await curate(writer)
 
     assert await proposals(reader) == []
+
+
+async def test_a_common_word_does_not_hide_a_rare_one(writer: Writer, reader: ReaderServiceStub) -> None:
+    """CU-1: names are compared by their rarer words, however many things share the common ones."""
+    words = ("".join(letters) for letters in product("бвгджз", repeat=4))
+    others = [entity(f"service:{word}", title=f"Служба {word}") for word in islice(words, 250)]
+    for number in range(0, len(others), 50):
+        await writer.record(observation(f"others-{number}", *others[number : number + 50]))
+    await writer.record(observation("1", entity("service:x1", title="Служба расчётов")))
+    await writer.record(observation("2", entity("service:x2", title="Служба расчёта")))
+
+    await curate(writer)
+
+    found = [(each.first_key, each.second_key) for each in await proposals(reader)]
+    assert ("service:x1", "service:x2") in found
 
 
 async def seen(database: Database, labels: tuple[str, ...], key: str) -> tuple[list[str], str]:

@@ -13,6 +13,9 @@ LEAST_NAME_LIKENESS = 0.7
 LEAST_COMMON_TEXT = 0.8
 """Share of the longer document's pieces that both hold."""
 _MOST_EACH = 5
+# Names are compared that share the beginning of a word which so many things of a kind have at most.
+_WORD_BEGINNING = 4
+_MOST_OF_A_WORD = 200
 # A title that so many things of a kind share, such as "Merge branch main", tells nothing of any of them.
 _MOST_OF_A_NAME = 10
 _MOST_HOLDERS = 20
@@ -31,10 +34,16 @@ async def propose_by_name(store: CurationStore, after: str, limit: int) -> Step:
     keys = await store.next_entities(after, limit)
     await store.delete_names(keys, _KINDS_LEFT_OUT)
     fresh = await store.insert_names(keys, _KINDS_LEFT_OUT)
+    await store.settle_name_keys(keys, _WORD_BEGINNING)
     pairs: list[Pair] = []
     if fresh:
-        await store.set_likeness(LEAST_NAME_LIKENESS)
-        rows = await store.alike_by_name(fresh, most_each=_MOST_EACH, most_of_a_name=_MOST_OF_A_NAME)
+        rows = await store.alike_by_name(
+            fresh,
+            LEAST_NAME_LIKENESS,
+            most_each=_MOST_EACH,
+            most_of_a_name=_MOST_OF_A_NAME,
+            most_of_a_word=_MOST_OF_A_WORD,
+        )
         pairs = [
             Pair(row["first_key"], row["second_key"], row["score"], "equal names" if row["is_equal"] else "names alike")
             for row in rows

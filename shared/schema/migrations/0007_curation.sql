@@ -39,8 +39,20 @@ CREATE TABLE entity_names (
     kind text NOT NULL,
     PRIMARY KEY (namespace, natural_key, name)
 );
--- Names that are alike, within a kind.
-CREATE INDEX entity_names_by_likeness ON entity_names USING gin (namespace, kind, name gin_trgm_ops);
+-- Equal names, within a kind.
+CREATE INDEX entity_names_by_name ON entity_names (namespace, kind, name);
+
+-- Beginnings of the words in entities' names: only names that share one are compared, so that the work grows with the number
+-- of names and not with its square.
+CREATE TABLE entity_name_keys (
+    namespace text NOT NULL,
+    kind text NOT NULL,
+    key text NOT NULL,
+    natural_key text NOT NULL,
+    PRIMARY KEY (namespace, kind, key, natural_key)
+);
+-- The beginnings of an entity's own names.
+CREATE INDEX entity_name_keys_by_entity ON entity_name_keys (namespace, natural_key);
 
 -- Pairs of entities that may be one. Made by likeness, decided by people only (EN-1a).
 CREATE TABLE duplicate_proposals (
