@@ -158,6 +158,27 @@ class CurationStore:
         for canonical, merged in sorted(merges.items()):
             await self._fetch("insert_merges", sorted(merged), canonical)
 
+    async def forget_names(self, keys: Sequence[str]) -> None:
+        """Keep nothing of the names of entities."""
+        await self._fetch("forget_names", keys)
+        await self._fetch("forget_name_keys", keys)
+
+    async def forget_entities(self, keys: Sequence[str]) -> set[str]:
+        """Keep nothing of entities that are no more, but merges and claims; answers what proposals named, too."""
+        await self._fetch("forget_trust", keys)
+        await self._fetch("unmark_stale", ENTITY, keys, [])
+        await self._fetch("delete_curated_links_of", keys)
+        pairs = await self._fetch("delete_proposals_of", keys)
+        return {key for pair in pairs for key in (pair["first_key"], pair["second_key"])}
+
+    async def forget_facts(self, fact_ids: Sequence[str]) -> None:
+        """Keep nothing of facts that are no more."""
+        await self._fetch("unmark_stale", FACT, fact_ids, [])
+
+    async def claims_curated_to(self, keys: Sequence[str]) -> list[Row]:
+        """Claims for which curation found one of the entities, locked, by rising key."""
+        return await self._fetch("claims_curated_to", keys)
+
     async def count_rejections(self, numbers: Mapping[str, int]) -> None:
         """Add to the count of each reason."""
         await self._fetch("count_rejections", sorted(numbers), [numbers[reason] for reason in sorted(numbers)])

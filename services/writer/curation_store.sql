@@ -334,6 +334,37 @@ DELETE FROM entity_merges WHERE namespace = $1 AND merged_key = ANY ($2::text[])
 INSERT INTO entity_merges (namespace, merged_key, canonical_key)
 SELECT $1::text, key, $3::text FROM unnest($2::text[]) AS key ORDER BY key COLLATE "C";
 
+-- name: forget_names
+-- Nothing of the names of the entities $2 is kept; the next pass reads anew what they have.
+DELETE FROM entity_names WHERE namespace = $1 AND natural_key = ANY ($2::text[]);
+
+-- name: forget_name_keys
+-- Nothing of the words in the names of the entities $2 is kept.
+DELETE FROM entity_name_keys WHERE namespace = $1 AND natural_key = ANY ($2::text[]);
+
+-- name: forget_trust
+-- The entities $2 weigh nothing any more.
+DELETE FROM entity_trust WHERE namespace = $1 AND natural_key = ANY ($2::text[]);
+
+-- name: delete_proposals_of
+-- Deletes the proposals that name one of the entities $2. Answers the pairs.
+DELETE FROM duplicate_proposals
+WHERE namespace = $1 AND (first_key = ANY ($2::text[]) OR second_key = ANY ($2))
+RETURNING first_key, second_key;
+
+-- name: delete_curated_links_of
+-- Deletes what curation drew from and to the entities $2.
+DELETE FROM links
+WHERE namespace = $1 AND origin = 2 AND (source_key = ANY ($2::text[]) OR target_key = ANY ($2));
+
+-- name: claims_curated_to
+-- Claims for which curation found one of the entities $2, locked.
+SELECT namespace, source_key, relation, target_kind, target_ref, weight, observation_ids, target_key
+FROM link_claims
+WHERE namespace = $1 AND curated_target = ANY ($2::text[])
+ORDER BY source_key COLLATE "C", relation COLLATE "C", target_kind COLLATE "C", target_ref COLLATE "C"
+FOR UPDATE;
+
 -- name: count_rejections
 -- Adds numbers $3 to the reasons $2.
 INSERT INTO rejections AS counted (namespace, reason, number)

@@ -170,3 +170,30 @@ def test_health(system: Running) -> None:
     assert report.code == 0
     [line] = [one for one in report.out.splitlines() if "refused input" in one]
     assert "INVALID_FIELD 1" in line
+
+
+def test_reconciling_a_snapshot(system: Running) -> None:
+    """DO-6: a dry run changes nothing; what the next state lacks is closed; a wrong line sends nothing."""
+
+    def item(number: int, title: str) -> dict[str, Any]:
+        relation = {"relation": "OWNED_BY", "object": {"entity": {"key": "team:red"}}}
+        return {"entity": {"entity": {"key": f"issue:{number}"}, "title": title}, "relations": [relation]}
+
+    def reconcile(snapshot: str, taken_at: str, *items: dict[str, Any] | str, options: tuple[str, ...] = ()) -> Any:
+        lines = "\n".join(one if isinstance(one, str) else json.dumps(one) for one in items)
+        head = ("--source", "jira", "--scope", "OPS", "--snapshot", snapshot, "--taken-at", taken_at)
+        return system.palimpsest("reconcile", "-", "-n", "states", *head, *options, stdin=lines)
+
+    january = "2026-01-01T00:00:00Z"
+    dry = reconcile("1", january, item(1, "One"), item(2, "Two"), options=("--dry-run",))
+    assert "Would be: 2 added" in dry.out, dry.err
+    assert facts(system, "states") == []
+    assert "Reconciled: 2 added" in reconcile("1", january, item(1, "One"), item(2, "Two")).out
+
+    wrong = reconcile("2", "2026-02-01T00:00:00Z", item(1, "One"), "{")
+    assert wrong.code == 2
+    assert "line 2: not JSON" in wrong.err
+    assert len(facts(system, "states")) == 2
+    second = reconcile("2", "2026-02-01T00:00:00Z", item(1, "One"))
+    assert "1 removed, 1 unchanged" in second.out
+    assert [one["subject_key"] for one in facts(system, "states")] == ["issue:1"]

@@ -11,8 +11,9 @@ from palimpsest.v1 import retrieval_pb2 as retrieval
 from palimpsest.v1 import writer_service_pb2 as pb
 from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
 from palimpsest.v1.reference_pb2 import STATUS_ACTIVE, STATUS_STALE, EntityRef
+from palimpsest.v1.writer_service_pb2 import DUPLICATE_DECISION_CONFIRM
 
-from tests.integration.curating import curate
+from tests.integration.curating import curate, decide, proposals
 from tests.integration.reader_seed import seeding
 from tests.integration.writing import (
     NAMESPACE,
@@ -24,6 +25,7 @@ from tests.integration.writing import (
     fact_id,
     link,
     observation,
+    observation_id,
     state,
 )
 
@@ -215,6 +217,56 @@ async def test_facts_of_an_outdated_revision_are_stale(writer: Writer, reader: R
     facts = (await reader.ListFacts(reads.ListFactsRequest(namespace=NAMESPACE))).facts
     status = {each.fact_id: each.status for each in facts}
     assert status == {fact_id(gone): STATUS_STALE, fact_id(kept): STATUS_ACTIVE, fact_id(other): STATUS_ACTIVE}
+
+
+async def test_a_pass_keeps_no_text_that_is_redacted(writer: Writer, reader: ReaderServiceStub) -> None:
+    """AU-2, fault 23: neither names nor the words in them, at once and after the next pass."""
+    said = observation("2", entity("person:a", title="Канарейка Петрова", aliases=["Канарейка"]), minutes=1)
+    await writer.record(observation("1", entity("person:a", title="Анна")))
+    await writer.record(said)
+    await curate(writer)
+    request = pb.RedactObservationRequest(namespace=NAMESPACE, observation_id=observation_id(said))
+    await writer.stub.RedactObservation(request)
+
+    for _ in range(2):
+        for table in ("entity_names", "entity_name_keys"):
+            rows = await writer.rows(f"SELECT t::text AS row FROM {table} AS t")
+            assert [row for row in rows if "кана" in row["row"]] == []
+        await curate(writer)
+    assert [row["name"] for row in await writer.rows("SELECT name FROM entity_names")] == ["анна"]
+
+
+async def test_nothing_is_kept_of_what_is_purged(writer: Writer, reader: ReaderServiceStub) -> None:
+    """AU-2, DO-7, EN-1a: proposals, merges, weights and marks; a link that waits is without its target again."""
+    await writer.record(observation("1", claim("doc:a", "MENTIONS", "page", "https://wiki/x")))
+    await writer.record(
+        observation("2", entity("page:c", title="Общая страница"), entity("page:d", title="Общая страница"))
+    )
+    await writer.record(
+        observation(
+            "3",
+            entity("page:b", title="Общая страница", url="https://wiki/x"),
+            link("page:b", "DERIVED_FROM", "doc:b"),
+            system="wiki",
+        )
+    )
+    await writer.record(observation("4", article("doc:b", "# New\n\nnew"), system="wiki", minutes=5))
+    assert (await curate(writer)).claims_resolved == 1
+    for proposal in await proposals(reader):
+        await decide(writer, proposal, DUPLICATE_DECISION_CONFIRM)
+    assert (await entity_of(reader, "page:d")).natural_key == "page:b"
+
+    await writer.stub.DeleteSource(pb.DeleteSourceRequest(namespace=NAMESPACE, system="wiki", purge=True))
+
+    assert (await entity_of(reader, "page:d")).natural_key == "page:c"
+    for table in ("entity_names", "entity_name_keys", "duplicate_proposals", "entity_merges", "entity_trust",
+                  "stale_marks", "links", "link_claims"):  # fmt: skip
+        rows = await writer.rows(f"SELECT t::text AS row FROM {table} AS t")
+        assert [row for row in rows if "page:b" in row["row"]] == []
+    assert (await writer.row("SELECT target_key, curated_target FROM link_claims")) == {
+        "target_key": None,
+        "curated_target": None,
+    }
 
 
 async def test_other_namespaces_are_left_alone(writer: Writer) -> None:

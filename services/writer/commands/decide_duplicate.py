@@ -1,8 +1,9 @@
 """DecideDuplicate: what becomes of a proposed duplicate (EN-1a). Nothing is rewritten, so a merge can be undone."""
 
-from collections import defaultdict
 from enum import IntEnum
 
+from services.writer.applier import namespace_lock_key
+from services.writer.curation.merging import settle_merges
 from services.writer.curation_store import CurationStore, Row, curation_lock_key
 from services.writer.store import Store
 from shared.consistency_token import encode
@@ -52,7 +53,10 @@ async def decide_duplicate(
 
     async def work(connection: Connection) -> Row:
         store = CurationStore(connection, namespace)
-        await Store(connection).lock_namespaces([(curation_lock_key(namespace), True)])
+        knowledge = Store(connection)
+        await knowledge.lock_namespaces([(curation_lock_key(namespace), True)])
+        # Shared: nothing of it is erased meanwhile.
+        await knowledge.lock_namespaces([(namespace_lock_key(namespace), False)])
         proposal = await store.lock_proposal(proposal_id)
         if proposal is None:
             raise NotFound("duplicate proposal")
@@ -76,11 +80,4 @@ async def _carry_out(store: CurationStore, proposal: Row) -> None:
     if proposal["state"] == State.REFUSED:
         return
     # An undone merge may part what others still join, on either side.
-    parts = [await store.connected_by_merges([key]) for key in (first_key, second_key)]
-    merges: defaultdict[str, set[str]] = defaultdict(set)
-    for part in parts:
-        # By code points, which order text as its bytes in UTF-8 do.
-        canonical = min(part)
-        merges[canonical] |= part - {canonical}
-    merged = {canonical: sorted(keys) for canonical, keys in merges.items() if keys}
-    await store.replace_merges(set().union(*parts), merged)
+    await settle_merges(store, {first_key, second_key})

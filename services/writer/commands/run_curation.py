@@ -5,6 +5,7 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 from functools import partial
 
+from services.writer.applier import namespace_lock_key
 from services.writer.curation.likeness import propose_by_name, propose_by_text
 from services.writer.curation.step import Step
 from services.writer.curation.waiting import resolve_claims
@@ -21,8 +22,14 @@ _Phase = Callable[[Store, CurationStore, str, int], Awaitable[Step]]
 
 
 def _apart(phase: Callable[[CurationStore, str, int], Awaitable[Step]]) -> _Phase:
-    """A phase that leaves the writer's own tables alone."""
-    return lambda _, store, after, limit: phase(store, after, limit)
+    """A phase that writers need not wait for. What it reads is not erased before what it made of it is there to be
+    erased too."""
+
+    async def work(knowledge: Store, store: CurationStore, after: str, limit: int) -> Step:
+        await knowledge.lock_namespaces([(namespace_lock_key(store.namespace), False)])
+        return await phase(store, after, limit)
+
+    return work
 
 
 # In this order: links that wait are resolved by names too, which the first phase keeps.

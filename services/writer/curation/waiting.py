@@ -4,12 +4,10 @@ A target by `source_id` is found when it arrives, and goes before one that curat
 one of two that fit.
 """
 
-from collections.abc import Sequence
-
 from services.writer.applier import namespace_lock_key
 from services.writer.curation.step import Step
-from services.writer.curation_store import CurationStore, Row
-from services.writer.steps.links import Claim, write_claims
+from services.writer.curation_store import CurationStore
+from services.writer.steps.links import claim_key, write_claims
 from services.writer.store import Store
 
 
@@ -19,19 +17,8 @@ async def resolve_claims(knowledge: Store, store: CurationStore, after: str, lim
     await knowledge.lock_namespaces([(namespace_lock_key(store.namespace), True)])
     keys = await store.next_claims(after, limit)
     rows = await store.claims_to_settle(keys)
-    await store.set_curated_targets([*_key(row), row["found"]] for row in rows if row["found"] != row["curated_target"])
-    claims = await _with_targets(knowledge, rows)
-    await write_claims(knowledge, claims)
+    await store.set_curated_targets(
+        [*claim_key(row), row["found"]] for row in rows if row["found"] != row["curated_target"]
+    )
+    claims = await write_claims(knowledge, rows)
     return Step.of(keys, limit, sum(claim.former_target is None and claim.target is not None for claim in claims))
-
-
-async def _with_targets(knowledge: Store, rows: Sequence[Row]) -> list[Claim]:
-    targets = {_key(row): row["target_key"] for row in await knowledge.claim_targets(sorted(map(_key, rows)))}
-    return [
-        Claim(_key(row), row["weight"], tuple(row["observation_ids"]), row["target_key"], targets[_key(row)])
-        for row in rows
-    ]
-
-
-def _key(row: Row) -> tuple[str, str, str, str, str]:
-    return row["namespace"], row["source_key"], row["relation"], row["target_kind"], row["target_ref"]

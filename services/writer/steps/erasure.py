@@ -7,6 +7,8 @@ from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from typing import Any
 
+from services.writer.curation.forgetting import forget
+from services.writer.curation_store import CurationStore
 from services.writer.erasure_store import ErasureStore
 from services.writer.namespace_store import NamespaceStore
 from services.writer.passage_store import PassageStore
@@ -111,6 +113,7 @@ class _Erasure:
         gone = await erasing.without_evidence(named)
         lost = await self._take_away(spoken)
         await erasing.delete_entities(gone)
+        await forget(self._store, CurationStore(self._connection, self._namespace), named=named, gone=gone, lost=lost)
         former = {key: EntityState.from_row(row) for key, row in entities.items()}
         textless -= gone
         remade = await self._remake_entities(former, gone, textless, textless | (struck.records - gone), packs)

@@ -35,9 +35,11 @@ async def write_links(store: Store, projections: Sequence[Projection], entities:
     await _write(store, claims, _evidence(projections, claims))
 
 
-async def write_claims(store: Store, claims: Sequence[Claim]) -> None:
+async def write_claims(store: Store, rows: Iterable[Row]) -> list[Claim]:
     """Lets claims that are locked lead where they lead now."""
+    claims = await _with_targets(store, rows)
     await _write(store, claims, _evidence((), claims))
+    return claims
 
 
 async def _write(store: Store, claims: Sequence[Claim], evidence: Mapping[EvidenceKey, float]) -> None:
