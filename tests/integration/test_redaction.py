@@ -181,3 +181,15 @@ async def test_vectors_go_with_the_text(embedding_writer):
     receipt = (await redact(writer, said)).receipt
     assert receipt.counts["vectors"] == 1
     assert await writer.rows(f"SELECT FROM {space['table_name']}") == []
+
+
+@pytest.mark.parametrize("described_first", [True, False])
+async def test_an_entity_that_others_only_name_is_a_placeholder_again(writer, described_first):
+    """FA-8, EN-2, OB-7: as if the description had never been sent, whichever came first."""
+    said = observation("1", entity("person:a", title=CANARY, kind="human"))
+    naming = observation("2", fact("person:a", "KNOWS", "person:b"), minutes=1)
+    for each in (said, naming) if described_first else (naming, said):
+        await writer.record_all(each)
+    await redact(writer, said)
+    row = await writer.row("SELECT placeholder, title, kind FROM entities WHERE natural_key = 'person:a'")
+    assert (row["placeholder"], row["title"], row["kind"]) == (True, "", "person")
