@@ -63,6 +63,8 @@ class Retrieved:
     """What a retrieval found, or why nothing."""
 
     hits: tuple[Hit, ...]
+    candidates: tuple[Fused, ...]
+    """All that any signal found, best first, whether kept or not."""
     abstention: Abstention
     relevance: Relevance
     missing: tuple[tuple[Signal, Cause], ...] = ()
@@ -130,6 +132,7 @@ class Retriever:
         namespace = await acting(snapshot) if query.conflicts is not Conflicts.NONE else Acting()
         return Retrieved(
             hits=await _with_rivals(snapshot, namespace, query, hits),
+            candidates=tuple(fused),
             abstention=judgement.abstention,
             relevance=judgement.relevance,
             missing=((Signal.VECTOR, vector),) if isinstance(vector, Cause) else (),
