@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from palimpsest.canonical import pack as canonical
@@ -35,10 +35,15 @@ class ContextPack:
 
 
 def compiled(
-    hits: Sequence[Hit], budget: Budget, request: str, *, hypothesis_below: float = HYPOTHESIS_BELOW
+    hits: Sequence[Hit],
+    rivals: Mapping[str, tuple[str, ...]],
+    budget: Budget,
+    request: str,
+    *,
+    hypothesis_below: float = HYPOTHESIS_BELOW,
 ) -> ContextPack:
     """Packs the hits. The id is made of the request and of what is packed: both equal, the pack is equal."""
-    items = (item_of(hit, hypothesis_below) for hit in hits)
+    items = (item_of(hit, rivals.get(hit.fused.candidate.owner_key, ()), hypothesis_below) for hit in hits)
     packed = pack([item for item in items if _is_relevant(item, best=hits[0].fused.score)], budget)
     pack_id = _pack_id(request, packed.items, packed.texts)
     rendered = rendered_pack(pack_id, list(packed.texts))

@@ -47,7 +47,7 @@ class Item:
         return self.importance != CRITICAL, -self.score, self.kind, self.item_id
 
 
-def item_of(hit: Hit, hypothesis_below: float = HYPOTHESIS_BELOW) -> Item:
+def item_of(hit: Hit, rivals: tuple[str, ...] = (), hypothesis_below: float = HYPOTHESIS_BELOW) -> Item:
     """The item that a hit stands for."""
     candidate, passage = hit.fused.candidate, hit.passage
     thing: Row = hit.fact or hit.entity or {}
@@ -69,7 +69,7 @@ def item_of(hit: Hit, hypothesis_below: float = HYPOTHESIS_BELOW) -> Item:
         source_path=passage["source_path"],
         provenance=hit.provenance,
         hypothesis_below=hypothesis_below,
-        rivals=hit.rivals,
+        rivals=rivals,
     )
 
 

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-
 from services.reader.compiler.budget import Budget, Unit
 from services.reader.compiler.compiling import ContextPack, compiled
 from services.reader.context import ReadContext
-from services.reader.retrieval.retrieve import Conflicts, Query, Retrieved, Retriever
+from services.reader.namespaces import acting, rivals
+from services.reader.retrieval.retrieve import Query, Retrieved, Retriever, read_hits
+from services.reader.store import Snapshot
 
 MOST_CANDIDATES = 200
 """Hits that a pack is chosen from."""
@@ -24,13 +24,14 @@ async def compile_context(
 ) -> tuple[ContextPack, Retrieved]:
     """The pack and the retrieval behind it. `request` is the request as text, of which the pack's id is made; without a
     budget the namespace's default holds."""
-    conflicts = Conflicts.EVERY if every_conflict else Conflicts.SINGLE_VALUED
-    retrieved = await retriever.retrieve(context.view, replace(query, conflicts=conflicts), timeout_s=context.timeout_s)
-    unit, amount = retrieved.namespace.budget
-    pack = compiled(
-        retrieved.hits,
-        budget or Budget(amount, Unit(unit)),
-        request,
-        hypothesis_below=retrieved.namespace.hypothesis_below,
-    )
-    return pack, retrieved
+
+    async def work(snapshot: Snapshot, found: Retrieved) -> tuple[ContextPack, Retrieved]:
+        namespace = await acting(snapshot)
+        hits = await read_hits(snapshot, found.kept)
+        facts = [hit.fact["fact_id"] for hit in hits if hit.fact]
+        against = await rivals(snapshot, namespace, facts, as_of=query.wanted.as_of, every=every_conflict)
+        unit, amount = namespace.budget
+        most = budget or Budget(amount, Unit(unit))
+        return compiled(hits, against, most, request, hypothesis_below=namespace.hypothesis_below), found
+
+    return await retriever.find(context.view, query, work, timeout_s=context.timeout_s)

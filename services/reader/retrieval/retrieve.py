@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import Enum
+from time import perf_counter
+from typing import TypeVar
 
 from services.reader.embedder_client import EmbedderClient, QueryVector
 from services.reader.merges import keys_of
-from services.reader.namespaces import Acting, acting, rivals
 from services.reader.provenance import origins
 from services.reader.retrieval import tuning
 from services.reader.retrieval.abstention import Abstention, Relevance, judge
@@ -22,13 +22,7 @@ from services.reader.store import SearchSpace, Snapshot, Store
 from services.reader.view import View
 from shared.errors import NotImplementedYet
 
-
-class Conflicts(Enum):
-    """Of which facts the rivals are sought."""
-
-    NONE = "none"
-    SINGLE_VALUED = "single-valued"
-    EVERY = "every"
+T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +34,6 @@ class Query:
     wanted: Filter = field(default_factory=Filter)
     limit: int = 10
     keep_irrelevant: bool = False
-    conflicts: Conflicts = Conflicts.NONE
-    """With any of them, the answer tells how the namespace behaves too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,23 +46,25 @@ class Hit:
     entity: Row | None
     embedded: bool
     provenance: tuple[Origin, ...]
-    rivals: tuple[str, ...] = ()
-    """Facts that contradict it, where they were sought."""
 
 
 @dataclass(frozen=True, slots=True)
 class Retrieved:
     """What a retrieval found, or why nothing."""
 
-    hits: tuple[Hit, ...]
     candidates: tuple[Fused, ...]
     """All that any signal found, best first, whether kept or not."""
+    kept: tuple[Fused, ...]
+    """Those that the answer is made of: as many as were asked for, none with an abstention."""
     abstention: Abstention
     relevance: Relevance
     missing: tuple[tuple[Signal, Cause], ...] = ()
     query_truncated: bool = False
     fingerprint: str = ""
-    namespace: Acting = field(default_factory=Acting)
+    hits: tuple[Hit, ...] = ()
+    """What is kept, read."""
+    timings_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
+    """Milliseconds by stage: `embed`, `retrieve`, `fuse`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,18 +76,32 @@ class Retriever:
     exact_scan_rows: int
 
     async def retrieve(self, view: View, query: Query, *, timeout_s: float) -> Retrieved:
-        """Finds what the query asks for. A missing vector degrades the answer; a failing database fails it.
+        """Finds what the query asks for, and reads what is kept of it. Raises as `find` does."""
 
-        Raises NotImplementedYet for a mode that this version does not have.
+        async def read(snapshot: Snapshot, found: Retrieved) -> Retrieved:
+            return replace(found, hits=await read_hits(snapshot, found.kept))
+
+        return await self.find(view, query, read, timeout_s=timeout_s)
+
+    async def find(
+        self, view: View, query: Query, work: Callable[[Snapshot, Retrieved], Awaitable[T]], *, timeout_s: float
+    ) -> T:
+        """Finds what the query asks for, and runs `work` on it within the same snapshot; hits are not read yet.
+
+        A missing vector degrades the answer; a failing database fails it. Raises NotImplementedYet for a mode that this
+        version does not have.
         """
         if query.mode not in SIGNALS:
             raise NotImplementedYet("/palimpsest.v1.ReaderService/Search")
+        begun = perf_counter()
         vector = await self._vector(query)
+        embedded_ms = (perf_counter() - begun) * 1000
 
-        async def work(snapshot: Snapshot) -> Retrieved:
-            return await self._found(snapshot, query, vector)
+        async def both(snapshot: Snapshot) -> T:
+            found = await self._found(snapshot, query, vector)
+            return await work(snapshot, replace(found, timings_ms={"embed": embedded_ms, **found.timings_ms}))
 
-        return await self.store.snapshot(view, work, timeout_s=timeout_s)
+        return await self.store.snapshot(view, both, timeout_s=timeout_s)
 
     async def _vector(self, query: Query) -> QueryVector | Cause | None:
         """The query's vector, or why it is missing. Asked for before a connection is held. None: not wanted."""
@@ -105,6 +113,7 @@ class Retriever:
             return missing.cause
 
     async def _found(self, snapshot: Snapshot, query: Query, vector: QueryVector | Cause | None) -> Retrieved:
+        begun = perf_counter()
         space = await snapshot.prepare_search(self.exact_scan_rows)
         vector = self._comparable(vector, space)
         words = query.text if Signal.LEXICAL in SIGNALS[query.mode] else ""
@@ -118,6 +127,7 @@ class Retriever:
         )
         if isinstance(vector, QueryVector) and await _has_no_vectors(snapshot, space, candidates):
             vector = Cause.NO_VECTORS
+        searched = perf_counter()
         by_word, nearest = by_words(candidates), by_meaning(candidates)
         fused = fuse(by_word, nearest)
         fingerprint = vector.fingerprint if isinstance(vector, QueryVector) else ""
@@ -128,17 +138,16 @@ class Retriever:
             asked_in_latin=is_latin(query.text),
         )
         kept = fused[: query.limit] if query.keep_irrelevant or judgement.abstention is Abstention.NONE else []
-        hits = await read_hits(snapshot, kept)
-        namespace = await acting(snapshot) if query.conflicts is not Conflicts.NONE else Acting()
+        fused_at = perf_counter()
         return Retrieved(
-            hits=await _with_rivals(snapshot, namespace, query, hits),
             candidates=tuple(fused),
+            kept=tuple(kept),
             abstention=judgement.abstention,
             relevance=judgement.relevance,
             missing=((Signal.VECTOR, vector),) if isinstance(vector, Cause) else (),
             query_truncated=await _is_truncated(snapshot, query, words),
             fingerprint=fingerprint,
-            namespace=namespace,
+            timings_ms={"retrieve": (searched - begun) * 1000, "fuse": (fused_at - searched) * 1000},
         )
 
     def _comparable(self, vector: QueryVector | Cause | None, space: SearchSpace) -> QueryVector | Cause | None:
@@ -156,19 +165,6 @@ async def _with_merged(snapshot: Snapshot, wanted: Filter) -> Filter:
     if not wanted.entity_keys:
         return wanted
     return replace(wanted, entity_keys=tuple(await keys_of(snapshot, *wanted.entity_keys)))
-
-
-async def _with_rivals(snapshot: Snapshot, namespace: Acting, query: Query, hits: tuple[Hit, ...]) -> tuple[Hit, ...]:
-    if query.conflicts is Conflicts.NONE:
-        return hits
-    found = await rivals(
-        snapshot,
-        namespace,
-        [hit.fact["fact_id"] for hit in hits if hit.fact],
-        as_of=query.wanted.as_of,
-        every=query.conflicts is Conflicts.EVERY,
-    )
-    return tuple(replace(hit, rivals=found.get(hit.fused.candidate.owner_key, ())) if hit.fact else hit for hit in hits)
 
 
 async def _has_no_vectors(snapshot: Snapshot, space: SearchSpace, candidates: Sequence[Candidate]) -> bool:
