@@ -2,8 +2,8 @@
 
 Namespaces have Zipf sizes, the largest 19 %. A passage is 30 to 60 words of Russian or English: Zipf's law over made-up
 words with endings, the real stop words first, a quarter of them words of its topic, now and then an identifier. Its
-vector is like those of the usual models: everything at a cosine of about .7 to everything, of about .8 within a topic; a
-namespace knows a tenth of the topics. Labels let through all, 10 %, 1 % and 0.1 %, those that restrict and those that
+vector is like those of the usual models: everything at a cosine of about .7 to everything, of about .8 within a topic;
+a namespace knows a tenth of the topics. Labels let through all, 10 %, 1 % and 0.1 %, those that restrict and those that
 apply.
 """
 
@@ -40,10 +40,12 @@ _RUSSIAN_SHARE = 0.6
 _RUSSIAN_ENDINGS = ("", "а", "у", "ы", "ами", "ить", "ный", "ости")
 _ENGLISH_ENDINGS = ("", "", "", "s", "s", "ed", "ing", "er")
 _RUSSIAN_STOPS = [
-    "и", "в", "не", "на", "что", "с", "по", "как", "это", "для", "от", "из", "к", "но", "мы", "у", "так", "за", "до", "бы", "же", "он", "было", "при",
+    "и", "в", "не", "на", "что", "с", "по", "как", "это", "для", "от", "из",
+    "к", "но", "мы", "у", "так", "за", "до", "бы", "же", "он", "было", "при",
 ]  # fmt: skip
 _ENGLISH_STOPS = [
-    "the", "of", "and", "to", "a", "in", "is", "it", "for", "on", "that", "with", "as", "was", "be", "by", "at", "from", "this", "are", "not", "or", "we",
+    "the", "of", "and", "to", "a", "in", "is", "it", "for", "on", "that", "with",
+    "as", "was", "be", "by", "at", "from", "this", "are", "not", "or", "we",
 ]  # fmt: skip
 
 
