@@ -9,7 +9,7 @@ from palimpsest.v1.reference_pb2 import Provenance
 
 from services.writer.projection.merge import merge_entity
 from services.writer.projection.passages import entity_passage
-from services.writer.projection.references import bare_id, default_kind
+from shared.domain_packs.key_forms import bare_id, default_kind
 from tests.unit.projecting import at, projected, the_entity
 
 

@@ -9,9 +9,9 @@ from services.writer.projection.chunking import MARKDOWN, TextChunk, chunk_text
 from services.writer.projection.context import Context, object_members
 from services.writer.projection.messages import DocumentAssertion, InputChunk
 from services.writer.projection.passages import CHUNK, passage_of
-from services.writer.projection.references import default_kind
 from services.writer.projection.refusal import Refused
 from services.writer.projection.rows import DocumentWrite, EntityWrite, Passage
+from shared.domain_packs.key_forms import default_kind
 
 
 def document_rows(assertion: DocumentAssertion, context: Context, index: int) -> AssertionRows:

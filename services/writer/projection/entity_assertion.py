@@ -6,10 +6,11 @@ from services.writer.projection.assertion_rows import AssertionRows
 from services.writer.projection.context import Context, attribute_fields, moment, object_members, serialized
 from services.writer.projection.messages import EntityAssertion
 from services.writer.projection.passages import NAMED
-from services.writer.projection.references import default_kind, normal_id
+from services.writer.projection.references import normal_id
 from services.writer.projection.refusal import Refused
 from services.writer.projection.rows import EntityWrite
 from services.writer.projection.strict import check_attributes, check_kind
+from shared.domain_packs.key_forms import default_kind
 
 # What can be asserted of Status: ACTIVE, DRAFT, ARCHIVED. The others are outcomes.
 ASSERTABLE_STATUSES = frozenset({1, 2, 5})

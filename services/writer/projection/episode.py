@@ -16,7 +16,7 @@ from services.writer.projection.record_rows import (
     shown,
 )
 from services.writer.projection.record_text import render
-from services.writer.projection.references import bare_id
+from shared.domain_packs.key_forms import bare_id
 
 KIND = "episode"
 

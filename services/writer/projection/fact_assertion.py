@@ -8,10 +8,11 @@ from services.writer.projection import json_object
 from services.writer.projection.assertion_rows import AssertionRows
 from services.writer.projection.context import Context, attribute_fields, moment
 from services.writer.projection.messages import EntityRef, FactAssertion, FactObject, Literal
-from services.writer.projection.references import bare_id, named
+from services.writer.projection.references import named
 from services.writer.projection.refusal import Refused, cycle
 from services.writer.projection.rows import EntityWrite, FactWrite, Supersession
 from services.writer.projection.strict import RelationUse, check_relation
+from shared.domain_packs.key_forms import bare_id
 
 # EVIDENCE_CLASS_ASSERTED, meant where no class is said.
 _ASSERTED = 4

@@ -4,9 +4,9 @@ from collections import defaultdict
 from dataclasses import dataclass
 from functools import cached_property
 
-from services.writer.projection.references import bare_id, default_kind
 from services.writer.projection.schemas import Schema
 from shared.domain_packs.built_in import BUILT_IN
+from shared.domain_packs.key_forms import KeyForms, default_kind
 from shared.domain_packs.key_template import KeyTemplate
 from shared.domain_packs.pack import Kind, Pack, Relation
 
@@ -31,11 +31,6 @@ class KnownKind:
         return KeyTemplate.parse(self.definition.key_template) if self.definition.key_template else None
 
     @cached_property
-    def aliases(self) -> tuple[KeyTemplate, ...]:
-        """Templates of other forms of its keys."""
-        return tuple(map(KeyTemplate.parse, self.definition.aliases))
-
-    @cached_property
     def key_schema(self) -> Schema | None:
         """The schema of its keys."""
         return Schema(self.definition.key_schema) if self.definition.key_schema else None
@@ -44,16 +39,6 @@ class KnownKind:
     def attributes_schema(self) -> Schema | None:
         """The schema of its attributes."""
         return Schema(self.definition.attributes_schema) if self.definition.attributes_schema else None
-
-    def key_of_alias(self, key: str) -> str | None:
-        """The key that another form stands for; None where it is none of this kind's other forms."""
-        if self.template is None or self.template.match(key):
-            return None
-        form = bare_id(key) if default_kind(key) == self.name else key
-        for alias in self.aliases:
-            if parts := alias.match_alias(form):
-                return self.template.filled(parts)
-        return None
 
 
 @dataclass(frozen=True)
@@ -80,13 +65,7 @@ class Packs:
 
     def key(self, key: str) -> str:
         """The key that another form of it stands for; itself where it is none."""
-        if not self.enabled:
-            return key
-        named = default_kind(key)
-        if self.kind(named) != named:
-            key = f"{self.kind(named)}:{bare_id(key)}"
-        found = (known.key_of_alias(key) for known in self._kinds_with_aliases)
-        return next((other for other in found if other), key)
+        return self._forms.key(key) if self.enabled else key
 
     def kind_of_key(self, key: str) -> str:
         """The kind that a key alone tells: its type, else the one kind whose template it fits; empty where neither."""
@@ -107,8 +86,8 @@ class Packs:
         return own | {name: kind for kind in known for name in kind.definition.names}
 
     @cached_property
-    def _kinds_with_aliases(self) -> tuple[KnownKind, ...]:
-        return tuple(KnownKind(kind) for pack in self.enabled for kind in pack.kinds if kind.aliases)
+    def _forms(self) -> KeyForms:
+        return KeyForms(self.enabled)
 
     @cached_property
     def _relations(self) -> dict[str, tuple[Relation, ...]]:

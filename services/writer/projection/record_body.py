@@ -8,8 +8,8 @@ from typing import Any
 from services.writer.projection.context import Context
 from services.writer.projection.messages import MemoryRecord, Preference, Reflection, Rule, RuleScope, Skill
 from services.writer.projection.record_text import Labelled
-from services.writer.projection.references import bare_id
 from services.writer.projection.refusal import Refused
+from shared.domain_packs.key_forms import bare_id
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,8 +10,9 @@ from services.writer.projection.context import Context
 from services.writer.projection.link_assertion import DERIVED_FROM, MENTIONS, links_to
 from services.writer.projection.messages import EntityRef
 from services.writer.projection.passages import RECORD, passage_of
-from services.writer.projection.references import default_kind, named
+from services.writer.projection.references import named
 from services.writer.projection.rows import EntityWrite, Passage
+from shared.domain_packs.key_forms import default_kind
 
 # A record is found and shown as one; the embedder averages the windows of a long one. Beyond this it is cut, because a
 # tsvector holds no megabyte. Four bytes a character at most.

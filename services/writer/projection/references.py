@@ -1,6 +1,4 @@
-"""The keys that references name, and what can be read from a key alone."""
-
-import re
+"""The keys that references name."""
 
 from palimpsest import ids
 from palimpsest.canonical import nfc
@@ -8,11 +6,10 @@ from palimpsest.canonical import nfc
 from services.writer.projection.messages import EntityRef
 from services.writer.projection.refusal import Refused
 from services.writer.projection.rows import EntityWrite, Stamp
+from shared.domain_packs.key_forms import default_kind
 
 # Unicode NFC can lengthen a text; a longer key would not fit a page of an index.
 MAX_KEY_BYTES = 1_000
-
-_TYPED_KEY = re.compile(r"([a-z0-9][a-z0-9_.-]{0,63}):(?!//)(.+)", re.DOTALL)
 
 
 def key_of(reference: EntityRef, field: str) -> str:
@@ -30,21 +27,6 @@ def check_key_length(key: str, field: str) -> None:
     """Raises `Refused` for a key that is too long to be kept."""
     if len(key.encode()) > MAX_KEY_BYTES:
         raise Refused(field, f"must have a key of at most {MAX_KEY_BYTES} bytes in Unicode NFC")
-
-
-def default_kind(key: str) -> str:
-    """Returns the type of a key of the form `type:id`, as typed references have; empty for other keys and for URLs.
-
-    A key given as one string and the same key given typed are one key, so its form decides and not how it was given.
-    """
-    match = _TYPED_KEY.fullmatch(key)
-    return match[1] if match else ""
-
-
-def bare_id(key: str) -> str:
-    """Returns a key without its type, as sentences show it."""
-    match = _TYPED_KEY.fullmatch(key)
-    return match[2] if match else key
 
 
 def named(key: str, stamp: Stamp) -> EntityWrite:
