@@ -424,8 +424,11 @@ CREATE TABLE facts (
 );
 -- Facts about a subject, and the timeline of a predicate.
 CREATE INDEX facts_by_subject ON facts (namespace, subject_key, predicate, valid_from);
--- Facts that lead to an entity.
-CREATE INDEX facts_by_object ON facts (namespace, object_key, predicate) WHERE object_key IS NOT NULL;
+-- Facts that lead from and to an entity, surest first: a walk reads as many as it follows.
+CREATE INDEX facts_from_by_weight ON facts (namespace, subject_key, confidence DESC, predicate, fact_id)
+    WHERE object_key IS NOT NULL;
+CREATE INDEX facts_to_by_weight ON facts (namespace, object_key, confidence DESC, predicate, fact_id)
+    WHERE object_key IS NOT NULL;
 -- Facts of a predicate.
 CREATE INDEX facts_by_predicate ON facts (namespace, predicate, fact_id);
 
@@ -492,8 +495,9 @@ CREATE TABLE links (
     withdrawn boolean NOT NULL DEFAULT false,
     PRIMARY KEY (namespace, source_key, relation, target_key)
 );
--- The walk against the direction.
-CREATE INDEX links_by_target ON links (namespace, target_key, relation);
+-- The walk along the direction and against it, heaviest first: it reads as many as it follows.
+CREATE INDEX links_from_by_weight ON links (namespace, source_key, weight DESC, relation, target_key);
+CREATE INDEX links_to_by_weight ON links (namespace, target_key, weight DESC, relation, source_key);
 
 -- Which observations a link rests on.
 CREATE TABLE link_evidence (
