@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias, TypeVar
@@ -42,6 +42,7 @@ RELEASE_TIMEOUT_S = 5.0
 CLOSE_TIMEOUT_S = 10.0
 PING_TIMEOUT_S = 2.0
 ATTEMPTS = 8
+_NONE: Mapping[str, str] = {}
 FIRST_BACKOFF_S = 0.01
 POLL_INTERVAL_S = 0.002
 # The server gives up a little before we do: then the connection stays usable, and no second one is opened to cancel.
@@ -198,8 +199,9 @@ class Database:
         timeout_s: float | None = None,
         isolation: Isolation = "read_committed",
         readonly: bool = False,
+        settings: Mapping[str, str] = _NONE,
     ) -> T:
-        """Run `work` in one transaction and commit it.
+        """Run `work` in one transaction, under these settings of Postgres, and commit it.
 
         On a deadlock or serialization failure the whole of `work` runs again, so it must have no other effects;
         after `ATTEMPTS` it is given up with WriteContention. Within `timeout_s` for all attempts together, else
@@ -209,7 +211,7 @@ class Database:
         async with _deadline(timeout_s):
             for attempt in range(ATTEMPTS):
                 try:
-                    return await self._attempt(work, until, isolation, readonly)
+                    return await self._attempt(work, until, isolation, readonly, settings)
                 except Conflict as conflict:
                     CONFLICTS.labels(conflict.args[0]).inc()
                 # Random, so that those who collided don't collide again.
@@ -265,16 +267,24 @@ class Database:
             await self._release(connection)
 
     async def _attempt(
-        self, work: Callable[[Connection], Awaitable[T]], until: float | None, isolation: Isolation, readonly: bool
+        self,
+        work: Callable[[Connection], Awaitable[T]],
+        until: float | None,
+        isolation: Isolation,
+        readonly: bool,
+        settings: Mapping[str, str],
     ) -> T:
-        async with self._leased() as connection, connection.transaction(isolation=isolation, readonly=readonly):
-            if until is not None:
-                left_s = until - asyncio.get_running_loop().time()
-                # 0 would mean no limit at all.
-                await connection.execute(
-                    f"SET LOCAL statement_timeout = {max(1, int(left_s * 1000 * STATEMENT_SHARE))}"
-                )
-            return await work(connection)
+        async with self._leased() as connection:
+            # One round trip, which the driver's own transactions would make two of.
+            await connection.execute(_begin(until, isolation, readonly, settings))
+            try:
+                result = await work(connection)
+            except BaseException:
+                if not connection.is_closed():
+                    await connection.execute("ROLLBACK")
+                raise
+            await connection.execute("COMMIT")
+            return result
 
     async def _acquire(self) -> Connection:
         try:
@@ -346,6 +356,17 @@ class Database:
         except (*_DRIVER_ERRORS, OSError) as error:
             # The pool has dropped it already; what the work ran into is the error to report.
             logger.debug("a connection broke while it was released: %s", type(error).__name__)
+
+
+def _begin(until: float | None, isolation: Isolation, readonly: bool, settings: Mapping[str, str]) -> str:
+    """What opens a transaction, its settings included, of which the names and values are our own constants."""
+    statements = [f"BEGIN ISOLATION LEVEL {isolation.replace('_', ' ')}{' READ ONLY' if readonly else ''}"]
+    if until is not None:
+        left_s = until - asyncio.get_running_loop().time()
+        # 0 would mean no limit at all.
+        statements.append(f"SET LOCAL statement_timeout = {max(1, int(left_s * 1000 * STATEMENT_SHARE))}")
+    statements += [f"SET LOCAL {name} = {value}" for name, value in settings.items()]
+    return "; ".join(statements)
 
 
 @asynccontextmanager
