@@ -111,16 +111,23 @@ def _of_state(before: Row, after: Row, statements: Sequence[Row]) -> Iterator[_C
         yield _Cause(EventType.ARCHIVED)
     if not before["withdrawn"] and after["withdrawn"]:
         yield _Cause(EventType.DELETED)
-    marked = [before["obsolete_at"] is not None, _is_archived(before), bool(before["withdrawn"])]
-    still = [after["obsolete_at"] is not None, _is_archived(after), bool(after["withdrawn"])]
-    yield from (_Cause(EventType.RESTORED) for was, still_is in zip(marked, still, strict=True) if was and not still_is)
+    held_back = zip(_out_of_answers(before), _out_of_answers(after), strict=True)
+    yield from (_Cause(EventType.RESTORED) for was, still_is in held_back if was and not still_is)
+
+
+def _out_of_answers(row: Row) -> tuple[bool, ...]:
+    """Each thing that keeps a fact out of answers and can be taken back."""
+    is_wrong = row["closure"] == _CORRECTED_CLOSURE
+    return row["obsolete_at"] is not None, _is_archived(row), bool(row["withdrawn"]), is_wrong
 
 
 def _of_ends(before: Row, after: Row, statements: Sequence[Row]) -> Iterator[_Cause]:
     """What other facts, and corrections, did to it."""
     became_wrong = after["closure"] == _CORRECTED_CLOSURE != before["closure"]
     for other in sorted(set(after["superseded_by"]) - set(before["superseded_by"])):
-        said = next((row for row in statements if row["other_fact_id"] == other), None)
+        # A correction that was undone may be said again: the last one counts, but the first supersession.
+        told = reversed(statements) if became_wrong else statements
+        said = next((row for row in told if row["other_fact_id"] == other), None)
         corrects = became_wrong and said is not None and said["correction"]
         kind = EventType.CORRECTED if corrects else EventType.SUPERSEDED
         yield _Cause(kind, said["observation_id"] if said else "", other, said["reason"] if said else "")

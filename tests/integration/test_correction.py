@@ -1,6 +1,8 @@
 """FA-6, FA-12: facts that were wrong, and facts that ended, by the RPCs that say so."""
 
+import json
 from collections.abc import AsyncIterator
+from itertools import permutations
 
 import grpc
 import pytest
@@ -12,6 +14,7 @@ from palimpsest.v1.fact_pb2 import (
     FACT_CLOSURE_SUPERSEDED,
     FACT_CLOSURE_UNSPECIFIED,
     FactCorrection,
+    FactEventType,
     FactRetraction,
 )
 from palimpsest.v1.observation_pb2 import Assertion
@@ -22,7 +25,7 @@ from palimpsest.v1.retrieval_pb2 import TimePoint
 from tests.integration.reader_process import reading
 from tests.integration.serving import failure, fields, reason
 from tests.integration.test_two_axes import facts, now, objects
-from tests.integration.writing import NAMESPACE, Writer, at, fact, fact_id, observation, state
+from tests.integration.writing import NAMESPACE, STATE, Writer, at, fact, fact_id, observation, state
 
 PARIS = fact("person:alice", "LIVES_IN", "Paris", valid_from=at(0))
 ROME = fact("person:alice", "LIVES_IN", "Rome", valid_from=at(60), supersedes=[fact_id(PARIS)])
@@ -120,6 +123,61 @@ async def test_an_end_that_was_wrong(writer: Writer, reader: ReaderServiceStub) 
     assert await objects(reader, before, at(7)) == []
     answer = await correct(writer, ended, PARIS)
     assert not answer.fact.HasField("valid_to")
+
+
+async def test_a_correction_is_undone(writer: Writer, reader: ReaderServiceStub) -> None:
+    """FA-12, FA-5, FA-10, FA-11: by the correction of what was put in its place; each moment keeps what it knew,
+    and the history tells the return. It can be done again."""
+    await writer.record(observation("1", PARIS))
+    right = fact("person:alice", "LIVES_IN", "Pariz", valid_from=at(0))
+    await correct(writer, PARIS, right)
+    corrected = await now(writer.dsn)
+    answer = await correct(writer, right, PARIS)
+    assert (answer.fact.fact_id, answer.fact.closure) == (fact_id(PARIS), FACT_CLOSURE_UNSPECIFIED)
+    assert (answer.fact.supersedes, answer.fact.superseded_by) == ([fact_id(right)], [])
+    assert not answer.observation.failed_assertions
+    undone = await now(writer.dsn)
+    assert await objects(reader, as_of=at(1)) == ["Paris"]
+    assert (await get(reader, right)).closure == FACT_CLOSURE_CORRECTED
+    await correct(writer, PARIS, right)
+    assert await objects(reader, as_of=at(1)) == ["Pariz"]
+    assert await objects(reader, corrected, at(1)) == ["Pariz"]
+    assert await objects(reader, undone, at(1)) == ["Paris"]
+    request = reads.GetFactHistoryRequest(namespace=NAMESPACE, fact_id=fact_id(PARIS))
+    told = [FactEventType.Name(event.type)[16:] for event in (await reader.GetFactHistory(request)).events]
+    assert told == ["ASSERTED", "CORRECTED", "REINFORCED", "RESTORED", "CORRECTED"]
+
+
+async def test_what_had_moved_on_turns_out_to_have_stayed(writer: Writer, reader: ReaderServiceStub) -> None:
+    """FA-12, FA-5: a wrong successor is corrected to what it had superseded, which is open again."""
+    await writer.record(observation("1", PARIS))
+    await writer.record(observation("2", ROME, minutes=1))
+    answer = await correct(writer, ROME, PARIS)
+    assert (answer.fact.fact_id, answer.fact.HasField("valid_to")) == (fact_id(PARIS), False)
+    assert await objects(reader, as_of=at(90)) == ["Paris"]
+    assert [row["status"] for row in await writer.rows("SELECT DISTINCT status FROM observations")] == [2]
+
+
+async def test_any_order_of_corrections_that_undo_each_other(writer: Writer) -> None:
+    """FA-12, OB-7: by when they were said, not by when they came."""
+    wrong, right = (FactCorrection(fact_id=fact_id(one), replacement=other.fact) for one, other in
+        ((ROME, PARIS), (PARIS, ROME)))  # fmt: skip
+    said = [
+        observation("1", PARIS),
+        observation("2", ROME, minutes=1),
+        observation("3", Assertion(correction=wrong), minutes=2),
+        observation("4", Assertion(correction=right), minutes=3),
+        observation("5", Assertion(correction=wrong), minutes=4),
+    ]
+    found = []
+    for order in list(permutations(said))[::17]:
+        for one in order:
+            await writer.record(one)
+        found.append(await state(writer.dsn))
+        await writer.rows(f"TRUNCATE {', '.join(STATE)} CASCADE")
+        assert found[-1] == found[0]
+    closures = {row["object_text"]: row["closure"] for row in map(json.loads, found[0]["facts"])}
+    assert closures == {"Rome": FACT_CLOSURE_CORRECTED, "Paris": FACT_CLOSURE_UNSPECIFIED}
 
 
 async def test_a_retraction(writer: Writer, reader: ReaderServiceStub) -> None:

@@ -6,16 +6,26 @@ from contextlib import suppress
 from dataclasses import dataclass
 from typing import Any, Self
 
+from palimpsest.v1.namespace_pb2 import DomainPack, NamespaceSettings
 from palimpsest.v1.observation_pb2 import Observation
 
+from services.reader.context import ReadContext
+from services.reader.queries.digest import digest
+from services.reader.store import Store
+from services.reader.view import View
 from services.writer.applier import Applier
 from services.writer.commands.redact_observation import redact_observation
+from services.writer.commands.register_pack import register_pack
+from services.writer.commands.update_namespace_settings import update_namespace_settings
 from services.writer.documents.servicer import STORED_MESSAGES
 from services.writer.erasure.messages import emptied
 from services.writer.messages import assertion_count, prepare
+from services.writer.namespace_packs import NamespacePacks
+from services.writer.namespaces.messages import to_definition, to_settings
 from shared.database import Database
 from shared.errors import NotFound
 from shared.settings import DatabaseSettings
+from tests.integration.configuring import enabled
 from tests.integration.writing import NAMESPACE, STATE, observation_id
 from tests.property.streams import Delivery
 
@@ -109,6 +119,29 @@ class Place:
         """Closes all pools."""
         for writer in self.writers:
             await writer.close()
+
+    async def enable(self, pack: DomainPack) -> None:
+        """Lets a pack act, once and for all examples."""
+        definition, content_hash = to_definition(pack)
+        database, settings = self.writers[0], NamespaceSettings(packs=enabled(pack))
+        await register_pack(
+            database, namespace=NAMESPACE, definition=definition, content_hash=content_hash, timeout_s=None
+        )
+        await update_namespace_settings(
+            database,
+            NamespacePacks(database),
+            namespace=NAMESPACE,
+            settings=to_settings(settings),
+            expected_version=None,
+            updated_by="tests",
+            reason="",
+            timeout_s=None,
+        )
+
+    async def digest(self) -> str:
+        """What the reader answers to who asks for the digest."""
+        view = View(NAMESPACE, granted=(), sees_all=True)
+        return (await digest(ReadContext(Store(self.writers[0]), view, timeout_s=60))).digest
 
     async def state(self) -> dict[str, list[str]]:
         """As `writing.state`, on a connection that is open already."""

@@ -4,19 +4,36 @@ from dataclasses import dataclass
 from typing import Any
 
 from hypothesis import strategies as st
+from palimpsest.v1 import namespace_pb2
 from palimpsest.v1.fact_pb2 import FactCorrection, FactRetraction
+from palimpsest.v1.namespace_pb2 import DomainPack, PackRelation
 from palimpsest.v1.observation_pb2 import Assertion, Observation
 from palimpsest.v1.record_pb2 import Episode, MemoryRecord, Preference, Rule, RuleScope
 from palimpsest.v1.reference_pb2 import EntityRef
 
 from tests.integration.writing import article, at, claim, document, entity, fact, fact_id, link, observation, typed
 
+# What acts in the namespace: one predicate whose facts form timelines.
+PACK = DomainPack(
+    pack="lines",
+    version=1,
+    relations=[
+        PackRelation(
+            relation="LIVES_IN",
+            cardinality=namespace_pb2.CARDINALITY_ONE,
+            on_conflict=namespace_pb2.CONFLICT_POLICY_SUPERSEDE,
+        )
+    ],
+)
 KEYS = ("person:a", "person:b", "X-42", "A-42", "note")
+# Each line has starts that are unknown, equal and different; some facts are on none.
 FACTS = (
     fact("person:a", "AT", "city:x"),
-    fact("person:a", "AT", "city:y", valid_from=at(1)),
-    fact("person:b", "AT", "city:x", valid_from=at(2)),
-    fact("person:b", "SAYS", "tea"),
+    fact("person:b", "SAYS", "tea", valid_from=at(2)),
+    fact("person:a", "LIVES_IN", "city:x"),
+    fact("person:a", "LIVES_IN", "city:y", valid_from=at(1)),
+    fact("person:a", "LIVES_IN", "city:z", valid_from=at(1)),
+    fact("person:b", "LIVES_IN", "city:x", valid_from=at(2)),
 )
 FACT_IDS = tuple(map(fact_id, FACTS))
 # Moments of which several observations share one.

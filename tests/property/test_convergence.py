@@ -16,7 +16,7 @@ from palimpsest.v1.observation_pb2 import Observation
 from services.writer.recording import REDACTED
 from tests.integration.writing import claim, entity, link, observation
 from tests.property.deliveries import Place
-from tests.property.streams import Delivery, arrangements, observations
+from tests.property.streams import PACK, Delivery, arrangements, observations
 
 EXAMPLES = int(os.environ.get("PALIMPSEST_CONVERGENCE_EXAMPLES", "150"))
 WRITERS = 8
@@ -35,6 +35,7 @@ FOUND = {
 async def place(dsn: str) -> AsyncIterator[Place]:
     """A database with writers."""
     place = Place.open(dsn, WRITERS)
+    await place.enable(PACK)
     yield place
     await place.close()
 
@@ -47,11 +48,12 @@ async def test_any_delivery_ends_in_one_state(place: Place, said: list[Observati
     redacted = data.draw(st.lists(st.integers(0, len(said) - 1), unique=True, max_size=2))
     arrangement = data.draw(arrangements(len(said), redacted=redacted, most_writers=WRITERS))
     await place.empty()
-    expected = await place.one_by_one(said, redacted)
+    expected, expected_digest = await place.one_by_one(said, redacted), await place.digest()
     await place.empty()
     found = await place.arranged(said, arrangement, redacted)
     for table, rows in expected.items():
         assert found[table] == rows, table
+    assert await place.digest() == expected_digest
 
 
 @settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))

@@ -2,7 +2,7 @@
 
 from dataclasses import replace
 from datetime import UTC, datetime, timedelta
-from itertools import pairwise
+from itertools import pairwise, permutations
 
 import pytest
 from hypothesis import given
@@ -198,6 +198,79 @@ def test_the_latest_statement_of_a_cycle_is_refused() -> None:
     facts = [span("fact-a"), span("fact-b"), span("fact-c")]
     assert resolve(facts, [third, first, second], []).refused == (third,)
     assert resolve(facts, [replaces("fact-a", "fact-a")], []).refused == (replaces("fact-a", "fact-a"),)
+
+
+def corrections(*pairs: str) -> list[Supersession]:
+    """Corrections said in turn, each as the wrong letter and the right one."""
+    return [replaces(f"fact-{new}", f"fact-{old}", at, correction=True) for at, (old, new) in enumerate(pairs, start=1)]
+
+
+@pytest.mark.parametrize(
+    ("said", "wrong"),
+    [
+        pytest.param(["ab", "ba"], "b", id="undone"),
+        pytest.param(["ab", "ba", "ab"], "a", id="done again"),
+        pytest.param(["ab", "bc", "ca"], "bc", id="back by another way"),
+        pytest.param(["ab", "bc", "cb"], "ac", id="half of it undone"),
+        pytest.param(["ab", "ac", "ba"], "b", id="one of two replacements"),
+    ],
+)
+def test_a_correction_can_be_undone(said: list[str], wrong: str) -> None:
+    """FA-12, FA-5: which facts are wrong goes by what was said last, and no correction of the past is a cycle."""
+    for statements in permutations(corrections(*said)):
+        result = resolve([span(f"fact-{letter}") for letter in "abc"], statements, [])
+        assert result.refused == ()
+        found = {fact_id[-1] for fact_id, fact in result.facts.items() if fact.closure == CORRECTED}
+        assert found == set(wrong)
+
+
+@given(st.lists(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")).filter(lambda pair: pair[0] != pair[1])))
+def test_what_was_said_last_of_a_fact_holds(pairs: list[tuple[str, str]]) -> None:
+    """FA-12: a fact is wrong where the last correction that names it says so."""
+    statements = corrections(*map("".join, pairs))
+    result = resolve([span(f"fact-{letter}") for letter in "abc"], statements, [])
+    assert result.refused == ()
+    for letter in "abc":
+        last = next((old for old, new in reversed(pairs) if letter in (old, new)), None)
+        assert (result.facts[f"fact-{letter}"].closure == CORRECTED) == (last == letter)
+
+
+def test_a_fact_that_was_undone_has_its_own_end_and_place() -> None:
+    """FA-12, FA-6: what was said of its end before counts again, and what superseded it supersedes it again."""
+    facts = [span("fact-a", 0), span("fact-b", 1), span("fact-d", 8)]
+    statements = [*corrections("ab", "ba"), replaces("fact-d", "fact-a")]
+    ends = resolve(facts, statements, []).facts
+    assert ends["fact-a"] == ResolvedFact(day(8), SUPERSEDED, ("fact-b",), ("fact-d",))
+    assert ends["fact-b"] == ResolvedFact(None, CORRECTED, (), ("fact-a",))
+    retracted = resolve(facts, statements, [ended("fact-a", 3)]).facts["fact-a"]
+    assert (retracted.valid_to, retracted.closure) == (day(3), RETRACTED)
+
+
+def test_what_never_was_true_can_be_right_after_all() -> None:
+    """FA-12: a correction without a replacement is undone by what names the fact as right later, not before."""
+    never = Retraction("fact-a", NEVER_TRUE, Stamp(5, "obs-r", 0))
+    for at, closure in ((4, CORRECTED), (6, OPEN)):
+        undone = replaces("fact-a", "fact-b", at, correction=True)
+        assert resolve([span("fact-a"), span("fact-b")], [undone], [never]).facts["fact-a"].closure == closure
+        in_place = replace(span("fact-a"), corrected=Stamp(at, "obs-c", 0))
+        assert resolve([in_place], [], [never]).facts["fact-a"].closure == closure
+        [again] = corrections("ab")
+        there = replace(span("fact-a"), corrected=Stamp(at - 4, "obs-a", 0))
+        found = resolve([there, span("fact-b")], [again], []).facts["fact-a"].closure
+        assert found == closure
+
+
+def test_a_correction_outweighs_what_was_said_of_succession_before() -> None:
+    """FA-12, FA-5: what superseded a fact turns out to be that fact: it is open again. A supersession that is said
+    after the correction, and would close a cycle with it, is refused."""
+    facts = [span("fact-a", 0), span("fact-b", 2)]
+    moved, undone = replaces("fact-b", "fact-a", 1), replaces("fact-a", "fact-b", 2, correction=True)
+    result = resolve(facts, [undone, moved], [])
+    assert result.facts["fact-a"] == ResolvedFact(None, OPEN, ("fact-b",), ())
+    assert result.facts["fact-b"] == ResolvedFact(None, CORRECTED, (), ("fact-a",))
+    assert result.refused == ()
+    late = replaces("fact-b", "fact-a", 3)
+    assert resolve(facts, [late, undone], []).refused == (late,)
 
 
 def test_a_long_chain_is_resolved() -> None:

@@ -31,7 +31,8 @@ class FactSpan:
     asserted_valid_to: datetime | None
     # Its place on a timeline; None where its predicate has none, or its evidence is lost.
     place: Place | None = None
-    # The latest correction that left the identity as it is: retractions that were said before are void.
+    # The latest correction that left the identity as it is: what was said before of its end, or of its being wrong, is
+    # void.
     corrected: Stamp | None = None
 
     @property
@@ -64,18 +65,23 @@ def resolve(
     """Resolves facts that statements or timelines connect: give whole components, with every statement about them, and
     whole timelines.
 
-    Statements are considered by rising stamp, and one that would close a cycle is refused, whether its facts have
-    arrived or not. One takes effect where both facts are given. A fact ends at the earliest of what was asserted,
-    retracted and superseded; of equal ends the one named first here gives the closure. A correction gives no end: it
-    makes its old fact CORRECTED, as does a retraction at `NEVER_TRUE`. What replaces a corrected fact stands in its
-    place: it closes what that closed, and is closed by what closed that; without a replacement nothing does. A fact
-    with a place on a timeline also ends where the next fact of it begins, if it did not end before; facts that are true
-    at no moment have no part in that.
+    A correction says of its new fact that it is right: what was said before, that this fact was wrong, is void; so a
+    correction is undone by another. Statements are considered by rising stamp, and one that would close a cycle is
+    refused, whether its facts have arrived or not; a correction only by a cycle of corrections, for it outweighs what
+    was said of succession before. One takes effect where both facts are given.
+
+    A fact ends at the earliest of what was asserted, retracted and superseded; of equal ends the one named first here
+    gives the closure. A correction gives no end: it makes its old fact CORRECTED, as does a retraction at `NEVER_TRUE`.
+    What replaces a corrected fact stands in its place: it closes what that closed, and is closed by what closed that;
+    without a replacement nothing does. A fact with a place on a timeline also ends where the next fact of it begins, if
+    it did not end before; facts that are true at no moment have no part in that.
     """
     spans = {span.fact_id: span for span in facts}
-    accepted, refused = _without_cycles(supersessions)
+    said = set(supersessions)
+    right = _Right(spans.values(), said)
+    accepted, refused = _without_cycles(each for each in said if not right.voids_correction(each))
     effective = [each for each in accepted if each.old_fact_id in spans and each.new_fact_id in spans]
-    valid = [each for each in retractions if not _is_void(each, spans)]
+    valid = [each for each in retractions if not right.voids_retraction(each)]
     replacements = _Replacements(effective, valid)
     effective = replacements.statements(effective)
     ends = _Ends(spans, effective, [held for each in valid for held in replacements.retractions(each)])
@@ -88,12 +94,41 @@ def resolve(
     return Resolution(resolved, tuple(refused))
 
 
+class _Right:
+    """When each fact was last said to be right.
+
+    That makes void what was said before: that it was wrong and, where its end alone was corrected, when it ended.
+    """
+
+    def __init__(self, spans: Iterable[FactSpan], supersessions: Iterable[Supersession]) -> None:
+        self._end = {span.fact_id: span.corrected for span in spans if span.corrected is not None}
+        self._value = dict(self._end)
+        for each in supersessions:
+            if each.correction and each.new_fact_id != each.old_fact_id:
+                self._value[each.new_fact_id] = max(self._value.get(each.new_fact_id, each.stamp), each.stamp)
+
+    def voids_correction(self, statement: Supersession) -> bool:
+        """Whether the statement is a correction of a fact that was said to be right since."""
+        return statement.correction and _is_before(statement.stamp, self._value.get(statement.old_fact_id))
+
+    def voids_retraction(self, retraction: Retraction) -> bool:
+        """Whether its fact was said to be right since, by what speaks of its end too."""
+        since = self._value if retraction.valid_to == NEVER_TRUE else self._end
+        return _is_before(retraction.stamp, since.get(retraction.fact_id))
+
+
+def _is_before(stamp: Stamp, other: Stamp | None) -> bool:
+    return other is not None and stamp < other
+
+
 def _without_cycles(supersessions: Iterable[Supersession]) -> tuple[list[Supersession], list[Supersession]]:
     accepted: list[Supersession] = []
     refused: list[Supersession] = []
-    graph = _Acyclic()
-    for statement in sorted(set(supersessions), key=_order):
-        grown = graph.add(statement.new_fact_id, statement.old_fact_id)
+    corrections, graph = _Acyclic(), _Acyclic()
+    for statement in sorted(supersessions, key=_order):
+        grown = (corrections if statement.correction else graph).add(statement.new_fact_id, statement.old_fact_id)
+        if grown and statement.correction:
+            graph.put(statement.new_fact_id, statement.old_fact_id)
         (accepted if grown else refused).append(statement)
     return accepted, refused
 
@@ -101,11 +136,6 @@ def _without_cycles(supersessions: Iterable[Supersession]) -> tuple[list[Superse
 def _order(statement: Supersession) -> tuple[Stamp, str, str, bool, str]:
     old, new = statement.old_fact_id, statement.new_fact_id
     return statement.stamp, old, new, statement.correction, statement.reason
-
-
-def _is_void(retraction: Retraction, spans: Mapping[str, FactSpan]) -> bool:
-    span = spans.get(retraction.fact_id)
-    return span is not None and span.corrected is not None and retraction.stamp < span.corrected
 
 
 class _Replacements:
@@ -171,9 +201,13 @@ class _Acyclic:
         """Adds an edge; False where a path leads back already."""
         if newer == older or (self._root(newer) == self._root(older) and self._reaches(older, newer)):
             return False
+        self.put(newer, older)
+        return True
+
+    def put(self, newer: str, older: str) -> None:
+        """Adds an edge, whatever it closes."""
         self._older[newer].add(older)
         self._parents[self._root(newer)] = self._root(older)
-        return True
 
     def _root(self, node: str) -> str:
         """A name of the node's component. Facts of different components close no cycle, and most edges join such."""
