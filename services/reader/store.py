@@ -98,11 +98,11 @@ class Snapshot:
             tuning.COUNTED_ROWS,
             tuning.LEXICAL_ROWS,
             tuning.OTHER_SCRIPT_SHARE,
-            self._holders(wanted),
+            self.holders(wanted),
         )
         return [Candidate(**dict(row)) for row in rows]
 
-    def _holders(self, wanted: Filter) -> list[str]:
+    def holders(self, wanted: Filter) -> list[str]:
         """Who is asking, as rules name it. One that sees all may ask on behalf of agents and roles that it names."""
         named = wanted.labels if self._view.sees_all else ()
         return [*self._view.holders, *(holder for label in named for holder in rule_holders(label))]
