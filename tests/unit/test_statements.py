@@ -87,3 +87,33 @@ def test_each_placeholder_is_filled_and_nothing_else(tmp_path: Path, tables: dic
 def test_a_statement_with_placeholders_cannot_be_used_unfilled(tmp_path: Path) -> None:
     with pytest.raises(AttributeError, match=r"nearest needs a table for \{vectors\}"):
         _ = load(tmp_path, FILE).nearest
+
+
+FRAGMENTS = """\
+-- fragment: seen
+-- What may be seen.
+NOT hidden
+
+-- fragment: few
+SELECT id FROM {vectors} WHERE {seen}
+
+-- fragment: many
+SELECT id FROM {vectors} WHERE {seen} ORDER BY id
+
+-- name: nearest
+SELECT * FROM ({way}) AS found WHERE {seen}
+"""
+
+
+def test_fragments_are_put_where_they_are_named_and_chosen(tmp_path: Path) -> None:
+    statements = load(tmp_path, FRAGMENTS)
+    assert list(statements) == ["nearest"]
+    assert statements.with_table("nearest", way="many", vectors="v") == (
+        "-- name: nearest\nSELECT * FROM (SELECT id FROM v WHERE NOT hidden ORDER BY id) AS found WHERE NOT hidden"
+    )
+
+
+@pytest.mark.parametrize("parts", [{"way": "many"}, {"vectors": "v"}, {"way": "x y", "vectors": "v"}])
+def test_fragments_leave_no_placeholder_open(tmp_path: Path, parts: dict[str, str]) -> None:
+    with pytest.raises(ValueError, match="placeholders|is no table name"):
+        load(tmp_path, FRAGMENTS).with_table("nearest", **parts)
