@@ -353,8 +353,8 @@ SELECT * FROM observations WHERE namespace = $1 AND observation_id = $4 AND visi
     AND NOT withdrawn;
 
 -- name: list_observations
--- Observations, newest first, then by id, at most $4. $5 system, $6 stream, $7 kinds, $8 subject, $9 actor, $10 and $11 the
--- window of occurred_at; after ($12, $13).
+-- Observations, newest first, then by id, at most $4. $5 system, $6 stream, $7 kinds, $8 keys of the subject, $9 of the
+-- actor, $10 and $11 the window of occurred_at; after ($12, $13).
 SELECT *
 FROM observations
 WHERE namespace = $1
@@ -363,8 +363,8 @@ WHERE namespace = $1
     AND ($5::text = '' OR source_system = $5)
     AND ($6::text = '' OR source_stream = $6)
     AND ($7::text[] = '{}' OR kind = ANY ($7))
-    AND ($8::text IS NULL OR subject_key = $8)
-    AND ($9::text IS NULL OR actor_key = $9)
+    AND ($8::text[] IS NULL OR subject_key = ANY ($8))
+    AND ($9::text[] IS NULL OR actor_key = ANY ($9))
     AND ($10::timestamptz IS NULL OR occurred_at >= $10)
     AND ($11::timestamptz IS NULL OR occurred_at < $11)
     AND ($12::timestamptz IS NULL OR (

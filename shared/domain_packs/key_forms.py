@@ -40,6 +40,10 @@ class KeyForms:
         found = (known.key(key) for known in self._kinds_with_aliases)
         return next((other for other in found if other), key)
 
+    def kind(self, name: str) -> str:
+        """The kind that a name stands for; itself where no pack knows it."""
+        return self._kinds.get(name, name)
+
     @cached_property
     def _kinds(self) -> dict[str, str]:
         return {name: kind.kind for kind in _kinds_of(self.packs) for name in kind.names}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from datetime import datetime
 
 from services.reader.context import ReadContext
+from services.reader.names import forms_of
 from services.reader.past_store import Past
 from services.reader.rows import Row
 from services.reader.store import Snapshot
@@ -28,8 +29,10 @@ async def get_entity(context: ReadContext, *, key: str, known_at: datetime | Non
 
 
 async def visible_entity(snapshot: Snapshot | Past, key: str) -> Row:
-    """The entity, within a snapshot. Raises NotFound."""
-    found = await snapshot.get_entities([key])
-    if key not in found:
+    """The entity, within a snapshot, by its key or, at present, by another form of it. Raises NotFound."""
+    forms = await forms_of(snapshot, key) if isinstance(snapshot, Snapshot) else [key]
+    found = await snapshot.get_entities(forms)
+    entity = next((found[form] for form in forms if form in found), None)
+    if entity is None:
         raise NotFound("entity")
-    return found[key]
+    return entity

@@ -37,10 +37,11 @@ async def get_source(context: ReadContext, *, key: str) -> Source:
 
     async def work(snapshot: Snapshot) -> Source:
         entity = await visible_entity(snapshot, key)
-        document = await snapshot.get_document(key)
+        stored = entity["natural_key"]
+        document = await snapshot.get_document(stored)
         observation_id = document["observation_id"] if document else None
-        [chain] = await snapshot.provenance([(ItemKind.ENTITY, key, observation_id)], limit=PROVENANCE_LINKS)
-        text, content_source = await _text(snapshot, key, document)
+        [chain] = await snapshot.provenance([(ItemKind.ENTITY, stored, observation_id)], limit=PROVENANCE_LINKS)
+        text, content_source = await _text(snapshot, stored, document)
         return Source(entity, text, content_source, document, origins(chain))
 
     return await context.snapshot(work)

@@ -18,9 +18,9 @@ async def list_chunks(context: ReadContext, page: PageRequest, *, key: str) -> P
     after = page.after(int)
 
     async def work(snapshot: Snapshot) -> Page[tuple[Row, bool]]:
-        await visible_entity(snapshot, key)
+        entity = await visible_entity(snapshot, key)
         last = cast(int, after[0]) if after else _BEFORE_THE_FIRST
-        found = await snapshot.list_chunks(key, after=last, limit=page.limit)
+        found = await snapshot.list_chunks(entity["natural_key"], after=last, limit=page.limit)
         cut = Page.cut(found, page, lambda row: (row["ordinal"],))
         embedded = await snapshot.embedded_passages([row["passage_id"] for row in cut.items])
         return Page([(row, row["passage_id"] in embedded) for row in cut.items], cut.next_token)

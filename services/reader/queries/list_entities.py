@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from typing import cast
 
 from services.reader.context import ReadContext
+from services.reader.names import kinds_of
 from services.reader.pages import Page, PageRequest
 from services.reader.rows import Row
 from services.reader.store import Snapshot
@@ -27,7 +28,7 @@ async def list_entities(
         keys = await snapshot.list_entity_keys(
             after=cast(str, after[0]) if after else None,
             limit=page.limit,
-            kinds=kinds,
+            kinds=await kinds_of(snapshot, kinds),
             prefix=key_prefix,
             include_placeholders=include_placeholders,
             include_history=include_history,

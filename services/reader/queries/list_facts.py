@@ -7,6 +7,7 @@ from typing import cast
 
 from services.reader.context import ReadContext
 from services.reader.merges import keys_of
+from services.reader.names import forms_of
 from services.reader.pages import Page, PageRequest
 from services.reader.past_store import Past
 from services.reader.rows import Row
@@ -37,7 +38,7 @@ async def list_facts(
         subject_keys = None if subject_key is None else [subject_key]
         object_texts = (object_identity[0], [object_identity[1]]) if object_identity else None
         if known_at is None:
-            subject_keys = await keys_of(snapshot, subject_key) if subject_key is not None else None
+            subject_keys = await _all_keys(snapshot, subject_key) if subject_key is not None else None
             object_texts = await _object_texts(snapshot, object_identity) if object_identity else None
         store = snapshot if known_at is None else Past(snapshot, known_at)
         found = await store.list_fact_ids(
@@ -59,7 +60,11 @@ async def list_facts(
 async def _object_texts(snapshot: Snapshot, identity: tuple[str, str]) -> tuple[str, list[str]]:
     """The type, and all texts that stand for the object: an entity's keys."""
     kind, text = identity
-    return kind, await keys_of(snapshot, text) if kind == _ENTITY else [text]
+    return kind, await _all_keys(snapshot, text) if kind == _ENTITY else [text]
+
+
+async def _all_keys(snapshot: Snapshot, key: str) -> list[str]:
+    return await keys_of(snapshot, *await forms_of(snapshot, key))
 
 
 def _sort_keys(row: Row) -> tuple[Scalar, ...]:

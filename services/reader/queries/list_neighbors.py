@@ -8,6 +8,7 @@ from typing import cast
 
 from services.reader.context import ReadContext
 from services.reader.merges import keys_of
+from services.reader.names import forms_of
 from services.reader.pages import Page, PageRequest
 from services.reader.past_store import Past
 from services.reader.queries.get_entity import visible_entity
@@ -33,7 +34,7 @@ async def list_neighbors(
         store = snapshot if known_at is None else Past(snapshot, known_at)
         await visible_entity(store, key)
         edges = await store.list_neighbors(
-            await keys_of(snapshot, key) if known_at is None else [key],
+            await keys_of(snapshot, *await forms_of(snapshot, key)) if known_at is None else [key],
             as_of=as_of,
             limit=page.limit,
             relations=relations,

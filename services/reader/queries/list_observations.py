@@ -7,6 +7,7 @@ from datetime import datetime
 from typing import cast
 
 from services.reader.context import ReadContext
+from services.reader.names import forms_of
 from services.reader.pages import Page, PageRequest
 from services.reader.rows import Row
 from services.reader.store import Snapshot
@@ -33,13 +34,15 @@ async def list_observations(
     after = (from_microseconds(keys[0]), keys[1]) if keys else None
 
     async def work(snapshot: Snapshot) -> Page[Row]:
+        subjects = await forms_of(snapshot, subject_key) if subject_key is not None else None
+        actors = await forms_of(snapshot, actor_key) if actor_key is not None else None
         found = await snapshot.list_observations(
             limit=page.limit,
             system=system,
             stream=stream,
             kinds=kinds,
-            subject_key=subject_key,
-            actor_key=actor_key,
+            subject_keys=subjects,
+            actor_keys=actors,
             occurred_from=occurred_from,
             occurred_before=occurred_before,
             after=after,
