@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum
-from typing import Any, TypeAlias
+from typing import Any, NamedTuple, TypeAlias
 
 # A row of a statement: its columns by name.
 Row: TypeAlias = Mapping[str, Any]
@@ -51,10 +51,14 @@ class Filter:
     meta: str = "[]"
     """JSON: objects with `key` and either `any_of` (JSON values) or `minimum` and `maximum` (numbers as text)."""
 
+    @property
+    def narrows(self) -> bool:
+        """Whether it asks for more than what its moment, labels and drafts say."""
+        return replace(self, labels=(), as_of=None, include_drafts=False) != Filter()
 
-@dataclass(frozen=True, slots=True)
-class Candidate:
-    """A passage that some signal found, with its raw scores."""
+
+class Candidate(NamedTuple):
+    """A passage that some signal found, with its raw scores; made of the columns of `search`, in their order."""
 
     passage_id: int
     kind: int
@@ -62,6 +66,9 @@ class Candidate:
     ordinal: int
     status: int
     importance: int
+    author_key: str
+    """Who said it; empty where nobody is known."""
+    occurred_at: datetime
     is_latin: bool
     """Whether its text is mostly in Latin script."""
     distance: float | None

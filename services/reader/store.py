@@ -10,6 +10,8 @@ from typing import Any, TypeVar, cast
 
 from services.reader.retrieval import tuning
 from services.reader.rows import Candidate, Filter, Row
+from services.reader.search_statement import SETTINGS, search_arguments, search_statement
+from services.reader.search_statement import SQL as _SEARCH
 from services.reader.view import View, rule_holders
 from shared.database import Connection, Database
 from shared.statements import load_statements
@@ -17,8 +19,6 @@ from shared.statements import load_statements
 T = TypeVar("T")
 
 _SQL = load_statements(Path(__file__).with_name("store.sql"))
-# What a search reads vectors from before there are any: a table of that shape, inside the statement, without rows.
-_NO_VECTORS = "no_vectors"
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +30,7 @@ class SearchSpace:
     fingerprint: str
     """Empty: no space is active."""
     table: str
+    """Its table of vectors; empty as well."""
 
 
 class Store:
@@ -38,8 +39,10 @@ class Store:
     def __init__(self, database: Database) -> None:
         self._database = database
 
-    async def snapshot(self, view: View, work: Callable[[Snapshot], Awaitable[T]], *, timeout_s: float) -> T:
-        """Runs `work` on one state of the database, on one connection, read-only.
+    async def snapshot(
+        self, view: View, work: Callable[[Snapshot], Awaitable[T]], *, timeout_s: float, searches: bool = False
+    ) -> T:
+        """Runs `work` on one state of the database, on one connection, read-only; `searches`: planned for that.
 
         Raises DeadlineExceeded after `timeout_s`, and DatabaseUnavailable.
         """
@@ -48,7 +51,11 @@ class Store:
             return await work(Snapshot(connection, view))
 
         return await self._database.transaction(
-            transaction, timeout_s=timeout_s, isolation="repeatable_read", readonly=True
+            transaction,
+            timeout_s=timeout_s,
+            isolation="repeatable_read",
+            readonly=True,
+            settings=SETTINGS if searches else {},
         )
 
     async def list_namespaces(
@@ -67,40 +74,27 @@ class Snapshot:
         self._connection = connection
         self._view = view
         self._seen = (view.namespace, list(view.granted), view.sees_all)
+        self._vectors: str | None = None
 
-    async def prepare_search(self, exact_scan_rows: int) -> SearchSpace:
-        """Says what a search meets, and sets the planner for it until the snapshot ends."""
-        [row] = await self._fetch(_SQL.prepare_search, tuning.COUNTED_PASSAGES, exact_scan_rows)
-        return SearchSpace(row["passages"], row["fingerprint"] or "", row["table_name"] or _NO_VECTORS)
+    async def prepare_search(self, *, ordered_above: int) -> SearchSpace:
+        """Says what a search meets. Above so many passages the planner walks the vector index from then on."""
+        [row] = await self._fetch(_SEARCH.prepare_search, tuning.COUNTED_PASSAGES)
+        self._vectors = row["table_name"] or ""
+        if row["passages"] > ordered_above:
+            await self._connection.execute(_SEARCH.prefer_index_order)
+        return SearchSpace(row["passages"], row["fingerprint"] or "", self._vectors)
 
     async def search(
         self, space: SearchSpace, *, words: str, vector: bytes | None, approximate: bool, wanted: Filter, limit: int
     ) -> list[Candidate]:
         """Candidates, at most `limit` a signal, in no order. Without vector or words, the other signal alone."""
-        rows = await self._fetch(
-            _SQL.with_table("search", vectors=space.table if vector else _NO_VECTORS),
-            words,
-            vector,
-            approximate,
-            limit,
-            list(wanted.labels),
-            wanted.as_of,
-            wanted.include_drafts,
-            list(wanted.item_kinds),
-            list(wanted.entity_kinds),
-            list(wanted.source_systems),
-            wanted.occurred_from,
-            wanted.occurred_before,
-            list(wanted.entity_keys),
-            wanted.meta,
-            float(space.passages),
-            tuning.QUERY_LEXEMES,
-            tuning.COUNTED_ROWS,
-            tuning.LEXICAL_ROWS,
-            tuning.OTHER_SCRIPT_SHARE,
-            self.holders(wanted),
+        statement = search_statement(
+            space.table if vector else "", approximate=approximate, words=words, passages=space.passages, wanted=wanted
         )
-        return [Candidate(**dict(row)) for row in rows]
+        rows = await self._fetch(
+            statement, words, vector, *search_arguments(wanted, self.holders(wanted), space.passages, limit)
+        )
+        return [Candidate(*row.values()) for row in rows]
 
     def holders(self, wanted: Filter) -> list[str]:
         """Who is asking, as rules name it. One that sees all may ask on behalf of agents and roles that it names."""
@@ -109,23 +103,29 @@ class Snapshot:
 
     async def has_lexemes_left_out(self, words: str) -> bool:
         """Whether the query has more lexemes than a search takes."""
-        return bool(await self._connection.fetchval(_SQL.has_lexemes_left_out, words, tuning.QUERY_LEXEMES))
+        return bool(await self._connection.fetchval(_SEARCH.has_lexemes_left_out, words, tuning.QUERY_LEXEMES))
 
     async def has_vectors(self, space: SearchSpace) -> bool:
         """Whether anything that the caller may see has a vector in the space."""
         if not space.fingerprint:
             return False
-        [row] = await self._fetch(_SQL.with_table("has_vectors", vectors=space.table))
+        [row] = await self._fetch(_SEARCH.with_table("has_vectors", vectors=space.table))
         return bool(row["exists"])
 
     async def passages_by_id(self, passage_ids: Sequence[int]) -> dict[int, Row]:
         """The passages that a search of this snapshot gave, by id."""
-        rows = await self._connection.fetch(_SQL.passages_by_id, self._view.namespace, list(passage_ids))
-        return {row["passage_id"]: cast(Row, row) for row in rows}
+        if not passage_ids:
+            return {}
+        table = await self._active_vectors()
+        parts = {"embedded": "has_vector", "vectors": table} if table else {"embedded": "has_none"}
+        rows = await self._fetch(_SEARCH.with_table("passages_by_id", **parts), list(passage_ids))
+        return {row["passage_id"]: row for row in rows}
 
     async def provenance(self, items: Sequence[tuple[int, str, str | None]], *, limit: int) -> list[list[Row]]:
         """For each item (kind, key, observation or None) the observations that it rests on, oldest first."""
-        kinds, keys, observation_ids = zip(*items, strict=True) if items else ((), (), ())
+        if not items:
+            return []
+        kinds, keys, observation_ids = zip(*items, strict=True)
         found: list[list[Row]] = [[] for _ in items]
         for row in await self._fetch(_SQL.provenance, list(kinds), list(observation_ids), limit, list(keys)):
             found[row["place"] - 1].append(row)
@@ -133,6 +133,8 @@ class Snapshot:
 
     async def get_entities(self, keys: Sequence[str]) -> dict[str, Row]:
         """The visible ones of the entities, by key."""
+        if not keys:
+            return {}
         return {row["natural_key"]: row for row in await self._fetch(_SQL.get_entities, list(keys))}
 
     async def list_entity_keys(
@@ -153,6 +155,8 @@ class Snapshot:
 
     async def get_facts(self, fact_ids: Sequence[str]) -> dict[str, Row]:
         """The visible ones of the facts, by id, whatever their intervals and states."""
+        if not fact_ids:
+            return {}
         return {row["fact_id"]: row for row in await self._fetch(_SQL.get_facts, list(fact_ids))}
 
     async def list_fact_ids(
@@ -224,10 +228,10 @@ class Snapshot:
 
     async def embedded_passages(self, passage_ids: Sequence[int]) -> set[int]:
         """Those of the passages that have a vector in the active space."""
-        space = await self._connection.fetchrow(_SQL.active_space)
-        if space is None or not passage_ids:
+        table = await self._active_vectors() if passage_ids else ""
+        if not table:
             return set()
-        statement = _SQL.with_table("embedded_passages", vectors=space["table_name"])
+        statement = _SQL.with_table("embedded_passages", vectors=table)
         rows = await self._connection.fetch(statement, self._view.namespace, list(passage_ids))
         return {row["passage_id"] for row in rows}
 
@@ -276,6 +280,13 @@ class Snapshot:
     async def run(self, statement: str, *arguments: Any) -> list[Row]:
         """The rows of a statement of another file that begins with the same three arguments."""
         return await self._fetch(statement, *arguments)
+
+    async def _active_vectors(self) -> str:
+        """The table of the active space, read once a snapshot; empty where there is none."""
+        if self._vectors is None:
+            row = await self._connection.fetchrow(_SQL.active_space)
+            self._vectors = row["table_name"] if row else ""
+        return self._vectors
 
     async def _fetch(self, statement: str, *arguments: Any) -> list[Row]:
         return cast(list[Row], await self._connection.fetch(statement, *self._seen, *arguments))

@@ -11,10 +11,9 @@ from palimpsest.v1 import retrieval_pb2 as retrieval
 from palimpsest.v1 import writer_service_pb2 as writes
 from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
 
-from services.reader import store as reader_store
-from services.reader.retrieval import tuning
 from services.reader.retrieval.vector import by_meaning
 from services.reader.rows import Candidate, Filter
+from services.reader.search_statement import SETTINGS, SQL, search_arguments, search_statement
 from services.reader.store import Snapshot, Store
 from services.reader.view import View
 from shared.database import Database
@@ -131,7 +130,7 @@ async def crowded(seed: Seed, rows: int, dimension: int) -> str:
 
 async def nearest(database: Database, vector: bytes, *, exact_scan_rows: int) -> list[int]:
     async def work(snapshot: Snapshot) -> list[Candidate]:
-        space = await snapshot.prepare_search(exact_scan_rows)
+        space = await snapshot.prepare_search(ordered_above=exact_scan_rows)
         approximate = space.passages > exact_scan_rows
         return await snapshot.search(
             space, words="", vector=vector, approximate=approximate, wanted=Filter(), limit=100
@@ -161,19 +160,15 @@ async def test_17_the_plan_is_the_one_that_was_chosen(
     """Fault 17; RE-2: we choose between index and exact scan, not the planner."""
     table = await crowded(seed, rows=2_000, dimension=16)
     vector = encode_halfvec(np.random.default_rng(1).normal(size=16))
-    statement = reader_store._SQL.with_table("search", vectors=table)
-    arguments = (
-        *(NAMESPACE, [], True, "", vector, approximate, 100, [], None, False, [], [], [], None, None, [], "[]"),
-        *(2_000.0, 64, tuning.COUNTED_ROWS, tuning.LEXICAL_ROWS, tuning.OTHER_SCRIPT_SHARE, []),
-    )
+    statement = search_statement(table, approximate=approximate, words="", passages=2_000, wanted=Filter())
+    arguments = (NAMESPACE, [], True, "", vector, *search_arguments(Filter(), (), 2_000, 100))
 
     async def explained(connection: Any) -> str:
-        await connection.fetch(
-            reader_store._SQL.prepare_search, NAMESPACE, [], True, tuning.COUNTED_PASSAGES, 0 if approximate else 20_000
-        )
+        if approximate:
+            await connection.execute(SQL.prefer_index_order)
         return "\n".join(row[0] for row in await connection.fetch("EXPLAIN " + statement, *arguments))
 
-    plan = await database.transaction(explained)
+    plan = await database.transaction(explained, settings=SETTINGS)
 
     assert (f"{table}_by_meaning" in plan) is walks
 
@@ -245,7 +240,7 @@ async def test_20_plans_follow_the_arguments(dsn: str, seed: Seed) -> None:
     database = Database.open(DatabaseSettings(dsn=dsn, pool_min=1, pool_max=1))
 
     async def work(snapshot: Snapshot) -> list[Candidate]:
-        space = await snapshot.prepare_search(20_000)
+        space = await snapshot.prepare_search(ordered_above=20_000)
         return await snapshot.search(space, words="alpha", vector=None, approximate=False, wanted=Filter(), limit=100)
 
     for _ in range(10):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from datetime import UTC, datetime
 from itertools import permutations
 
 import pytest
@@ -30,7 +31,8 @@ def candidate(
     is_latin: bool = True,
 ) -> Candidate:
     passage_id = hash((key, ordinal))
-    return Candidate(passage_id, kind, key, ordinal, status, 0, is_latin, distance, words, coverage)
+    moment = datetime(2026, 1, 1, tzinfo=UTC)
+    return Candidate(passage_id, kind, key, ordinal, status, 0, "", moment, is_latin, distance, words, coverage)
 
 
 def fused(*candidates: Candidate) -> dict[str, float]:

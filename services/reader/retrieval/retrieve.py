@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from time import perf_counter
@@ -23,6 +24,8 @@ from services.reader.view import View
 from shared.errors import NotImplementedYet
 
 T = TypeVar("T")
+
+_WORD = re.compile(r"\w+")
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +104,7 @@ class Retriever:
             found = await self._found(snapshot, query, vector)
             return await work(snapshot, replace(found, timings_ms={"embed": embedded_ms, **found.timings_ms}))
 
-        return await self.store.snapshot(view, both, timeout_s=timeout_s)
+        return await self.store.snapshot(view, both, timeout_s=timeout_s, searches=True)
 
     async def _vector(self, query: Query) -> QueryVector | Cause | None:
         """The query's vector, or why it is missing. Asked for before a connection is held. None: not wanted."""
@@ -114,7 +117,7 @@ class Retriever:
 
     async def _found(self, snapshot: Snapshot, query: Query, vector: QueryVector | Cause | None) -> Retrieved:
         begun = perf_counter()
-        space = await snapshot.prepare_search(self.exact_scan_rows)
+        space = await snapshot.prepare_search(ordered_above=self.exact_scan_rows)
         vector = self._comparable(vector, space)
         words = query.text if Signal.LEXICAL in SIGNALS[query.mode] else ""
         candidates = await snapshot.search(
@@ -170,8 +173,9 @@ async def _has_no_vectors(snapshot: Snapshot, space: SearchSpace, candidates: Se
 async def _is_truncated(snapshot: Snapshot, query: Query, words: str) -> bool:
     if Signal.VECTOR in SIGNALS[query.mode] and len(query.text) > tuning.QUERY_CHARS:
         return True
-    # A lexeme is at least a character and what parts it from the next, and a hyphenated word gives at most four.
-    return len(words) > tuning.QUERY_LEXEMES // 2 and await snapshot.has_lexemes_left_out(words)
+    # A word gives its stem and its form, and with its neighbours in a compound those of the whole.
+    can_be_too_many = 4 * len(_WORD.findall(words)) > tuning.QUERY_LEXEMES
+    return can_be_too_many and await snapshot.has_lexemes_left_out(words)
 
 
 async def read_hits(snapshot: Snapshot, fused: Sequence[Fused]) -> tuple[Hit, ...]:
@@ -179,8 +183,6 @@ async def read_hits(snapshot: Snapshot, fused: Sequence[Fused]) -> tuple[Hit, ..
     passages = await snapshot.passages_by_id([each.candidate.passage_id for each in fused])
     facts = await snapshot.get_facts(_keys(fused, {ItemKind.FACT}))
     entities = await snapshot.get_entities(_keys(fused, {ItemKind.ENTITY, ItemKind.RECORD}))
-    chunks = [each.candidate.passage_id for each in fused if each.candidate.kind == ItemKind.CHUNK]
-    embedded = await snapshot.embedded_passages(chunks)
     items = [
         (each.candidate.kind, each.candidate.owner_key, passages[each.candidate.passage_id]["observation_id"])
         for each in fused
@@ -192,7 +194,7 @@ async def read_hits(snapshot: Snapshot, fused: Sequence[Fused]) -> tuple[Hit, ..
             passage=passages[each.candidate.passage_id],
             fact=facts.get(each.candidate.owner_key),
             entity=entities.get(each.candidate.owner_key),
-            embedded=each.candidate.passage_id in embedded,
+            embedded=passages[each.candidate.passage_id]["embedded"],
             provenance=origins(chain),
         )
         for each, chain in zip(fused, chains, strict=True)

@@ -1,0 +1,63 @@
+"""The search statement: which of its variants a search takes, and its arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+from services.reader.retrieval import tuning
+from services.reader.rows import Filter
+from shared.statements import load_statements
+
+SQL = load_statements(Path(__file__).with_name("search_store.sql"))
+
+SETTINGS = {
+    # Namespaces differ by five orders of magnitude: no plan fits all.
+    "plan_cache_mode": "force_custom_plan",
+    # A search takes milliseconds, which compiling and more processes only add to.
+    "jit": "off",
+    "max_parallel_workers_per_gather": "0",
+    "hnsw.iterative_scan": "relaxed_order",
+    "hnsw.ef_search": "200",
+}
+"""Settings of a transaction that searches."""
+
+
+def search_statement(vectors: str, *, approximate: bool, words: str, passages: int, wanted: Filter) -> str:
+    """The variant for a table of vectors, empty: no vector, and for so many passages that the caller may see."""
+    parts = {"nearest": "nearest_none"}
+    if vectors:
+        parts = {"nearest": "nearest_approximate" if approximate else "nearest_exact", "vectors": vectors}
+    if words or vectors:
+        parts["filter"] = "wanted" if wanted.narrows else "everything"
+    return SQL.with_table("search", words=_way_of_words(words, passages), **parts)
+
+
+def _way_of_words(words: str, passages: int) -> str:
+    if not words:
+        return "words_none"
+    return "words_of_few" if passages <= tuning.FEW_PASSAGES else "words_of_many"
+
+
+def search_arguments(wanted: Filter, holders: Sequence[str], passages: int, limit: int) -> tuple[Any, ...]:
+    """The arguments of any variant, after words and vector."""
+    return (
+        limit,
+        list(wanted.labels),
+        wanted.as_of,
+        wanted.include_drafts,
+        list(holders),
+        float(passages),
+        tuning.QUERY_LEXEMES,
+        tuning.COUNTED_ROWS,
+        float(tuning.LEXICAL_ROWS),
+        tuning.OTHER_SCRIPT_SHARE,
+        list(wanted.item_kinds),
+        list(wanted.entity_kinds),
+        list(wanted.source_systems),
+        wanted.occurred_from,
+        wanted.occurred_before,
+        list(wanted.entity_keys),
+        wanted.meta,
+    )
