@@ -207,17 +207,26 @@ class Database:
         after `ATTEMPTS` it is given up with WriteContention. Within `timeout_s` for all attempts together, else
         DeadlineExceeded. When the connection is lost during COMMIT the outcome is unknown (DatabaseUnavailable).
         """
-        until = None if timeout_s is None else asyncio.get_running_loop().time() + timeout_s
-        async with _deadline(timeout_s):
-            for attempt in range(ATTEMPTS):
-                try:
-                    return await self._attempt(work, until, isolation, readonly, settings)
-                except Conflict as conflict:
-                    CONFLICTS.labels(conflict.args[0]).inc()
-                # Random, so that those who collided don't collide again.
-                await asyncio.sleep(random.uniform(0, FIRST_BACKOFF_S * 2**attempt))
-            CONTENTIONS.inc()
-            raise WriteContention
+
+        async def attempt(connection: Connection, until: float | None) -> T:
+            # One round trip, which the driver's own transactions would make two of.
+            return await _committed(connection, _begin(until, isolation, readonly, settings), work)
+
+        return await self._retried(attempt, timeout_s)
+
+    async def located_transaction(
+        self, work: Callable[[Connection], Awaitable[T]], *, timeout_s: float | None = None
+    ) -> tuple[T, Position]:
+        """The same, and the `write_position` after its commit, on the same connection.
+
+        Where it raises, the transaction may be committed.
+        """
+
+        async def attempt(connection: Connection, until: float | None) -> tuple[T, Position]:
+            result = await _committed(connection, _begin(until, "read_committed", False, _NONE), work)
+            return result, await _position(connection)
+
+        return await self._retried(attempt, timeout_s)
 
     async def ping(self) -> None:
         """Raise DatabaseUnavailable or DeadlineExceeded unless Postgres answers now."""
@@ -227,8 +236,7 @@ class Database:
     async def write_position(self) -> Position:
         """Where the log stands: everything committed before the call lies below. For the primary only."""
         async with self.connection(CONNECT_TIMEOUT_S) as connection:
-            [(system_identifier, timeline, lsn, segment_bytes, block_bytes)] = await connection.fetch(_WRITE_POSITION)
-        return Position(system_identifier, timeline, record_end(lsn, block_bytes, segment_bytes))
+            return await _position(connection)
 
     async def replayed_position(self) -> Position:
         """What this server can show by now: the replayed position of a replica, the insert position of a primary."""
@@ -266,25 +274,20 @@ class Database:
         finally:
             await self._release(connection)
 
-    async def _attempt(
-        self,
-        work: Callable[[Connection], Awaitable[T]],
-        until: float | None,
-        isolation: Isolation,
-        readonly: bool,
-        settings: Mapping[str, str],
-    ) -> T:
-        async with self._leased() as connection:
-            # One round trip, which the driver's own transactions would make two of.
-            await connection.execute(_begin(until, isolation, readonly, settings))
-            try:
-                result = await work(connection)
-            except BaseException:
-                if not connection.is_closed():
-                    await connection.execute("ROLLBACK")
-                raise
-            await connection.execute("COMMIT")
-            return result
+    async def _retried(self, attempt: Callable[[Connection, float | None], Awaitable[T]], timeout_s: float | None) -> T:
+        """Attempts a transaction, which ends by the moment given to it, until it meets no conflict, or too many."""
+        until = None if timeout_s is None else asyncio.get_running_loop().time() + timeout_s
+        async with _deadline(timeout_s):
+            for number in range(ATTEMPTS):
+                try:
+                    async with self._leased() as connection:
+                        return await attempt(connection, until)
+                except Conflict as conflict:
+                    CONFLICTS.labels(conflict.args[0]).inc()
+                # Random, so that those who collided don't collide again.
+                await asyncio.sleep(random.uniform(0, FIRST_BACKOFF_S * 2**number))
+            CONTENTIONS.inc()
+            raise WriteContention
 
     async def _acquire(self) -> Connection:
         try:
@@ -367,6 +370,24 @@ def _begin(until: float | None, isolation: Isolation, readonly: bool, settings: 
         statements.append(f"SET LOCAL statement_timeout = {max(1, int(left_s * 1000 * STATEMENT_SHARE))}")
     statements += [f"SET LOCAL {name} = {value}" for name, value in settings.items()]
     return "; ".join(statements)
+
+
+async def _committed(connection: Connection, begin: str, work: Callable[[Connection], Awaitable[T]]) -> T:
+    """What `work` answers, once it is committed."""
+    await connection.execute(begin)
+    try:
+        result = await work(connection)
+    except BaseException:
+        if not connection.is_closed():
+            await connection.execute("ROLLBACK")
+        raise
+    await connection.execute("COMMIT")
+    return result
+
+
+async def _position(connection: Connection) -> Position:
+    [(system_identifier, timeline, lsn, segment_bytes, block_bytes)] = await connection.fetch(_WRITE_POSITION)
+    return Position(system_identifier, timeline, record_end(lsn, block_bytes, segment_bytes))
 
 
 @asynccontextmanager
