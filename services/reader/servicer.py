@@ -19,11 +19,12 @@ from services.reader.answer_messages import (
     to_statistics_response,
 )
 from services.reader.context import ReadContext
+from services.reader.contexts.servicer import ContextRpcs
 from services.reader.curation_messages import to_health, to_proposal
+from services.reader.graph_messages import to_named, to_route, to_traverse_response
 from services.reader.known_moment import KnownMoments
 from services.reader.messages import to_chunk, to_entity, to_fact, to_link_claim, to_observation, to_source
 from services.reader.namespace_messages import to_namespace_response, to_pack
-from services.reader.queries.compile_context import MOST_CANDIDATES, compile_context
 from services.reader.queries.digest import digest
 from services.reader.queries.get_entity import get_entity
 from services.reader.queries.get_fact import get_fact
@@ -45,34 +46,30 @@ from services.reader.queries.list_observations import list_observations
 from services.reader.queries.list_packs import list_packs
 from services.reader.queries.list_sources import list_sources
 from services.reader.queries.search import DEFAULT_LIMIT, search
+from services.reader.queries.traverse import traverse
 from services.reader.request_messages import (
-    as_text,
-    check_caller_time,
-    to_budget,
-    to_filter,
     to_known_moment,
-    to_mode,
     to_moment,
     to_object_identity,
     to_optional_time,
     to_page_request,
+    to_query,
 )
-from services.reader.retrieval.retrieve import Query, Retriever
-from services.reader.retrieval_messages import to_compile_response, to_search_response
+from services.reader.retrieval.retrieve import Retriever
+from services.reader.retrieval_messages import to_search_response
 from services.reader.settings import ReaderSettings
 from services.reader.store import Store
 from services.reader.view import View
 from shared import consistency_token
 from shared.authentication.caller import ADMIN, READ, current_caller
 from shared.database import Database
-from shared.errors import NotImplementedYet
 from shared.interceptors.deadline import deadline_s_left
 
 _SERVICE = "palimpsest.v1.ReaderService"
 
 
 @dataclass(frozen=True)
-class ReaderServicer(pb_grpc.ReaderServiceServicer):
+class ReaderServicer(ContextRpcs, pb_grpc.ReaderServiceServicer):
     """Answers reads. What the contract has and this class does not is answered UNIMPLEMENTED by the server."""
 
     database: Database
@@ -83,24 +80,8 @@ class ReaderServicer(pb_grpc.ReaderServiceServicer):
 
     async def Search(self, request: pb.SearchRequest, context: grpc.aio.ServicerContext) -> pb.SearchResponse:
         """Finds items."""
-        query = _query(request, limit=request.limit or DEFAULT_LIMIT, keep_irrelevant=request.keep_irrelevant)
+        query = to_query(request, limit=request.limit or DEFAULT_LIMIT, keep_irrelevant=request.keep_irrelevant)
         return to_search_response(await search(await self._reading(request), self.retriever, query))
-
-    async def CompileContext(
-        self, request: pb.CompileContextRequest, context: grpc.aio.ServicerContext
-    ) -> pb.CompileContextResponse:
-        """Packs what is useful now."""
-        if request.since_pack_id:
-            raise NotImplementedYet(_method("CompileContext"))
-        pack, found = await compile_context(
-            await self._reading(request),
-            self.retriever,
-            _query(request, limit=MOST_CANDIDATES),
-            budget=to_budget(request.budget) if request.budget.WhichOneof("amount") else None,
-            every_conflict=request.mark_all_conflicts,
-            request=as_text(request),
-        )
-        return to_compile_response(pack, found)
 
     async def GetEntity(self, request: pb.GetEntityRequest, context: grpc.aio.ServicerContext) -> pb.GetEntityResponse:
         """Reads an entity."""
@@ -210,6 +191,18 @@ class ReaderServicer(pb_grpc.ReaderServiceServicer):
         neighbors = (to_neighbor(edge, entity) for edge, entity in page.items)
         return pb.ListNeighborsResponse(neighbors=neighbors, next_page_token=page.next_token)
 
+    async def Traverse(self, request: pb.TraverseRequest, context: grpc.aio.ServicerContext) -> pb.TraverseResponse:
+        """Walks the graph."""
+        as_of = to_moment(request.at, _method("Traverse"))
+        traversed = await traverse(
+            await self._reading(request),
+            named=[to_named(anchor) for anchor in request.anchors],
+            text=request.anchor_text,
+            route=to_route(request),
+            as_of=as_of,
+        )
+        return to_traverse_response(traversed)
+
     async def ListLinkClaims(
         self, request: pb.ListLinkClaimsRequest, context: grpc.aio.ServicerContext
     ) -> pb.ListLinkClaimsResponse:
@@ -305,14 +298,3 @@ def register_servicer(servicer: ReaderServicer, server: grpc.aio.Server) -> None
 
 def _method(name: str) -> str:
     return f"/{_SERVICE}/{name}"
-
-
-def _query(request: Any, *, limit: int, keep_irrelevant: bool = False) -> Query:
-    check_caller_time(request.caller_time)
-    return Query(
-        text=request.query,
-        mode=to_mode(request.mode),
-        wanted=to_filter(request.filter, to_moment(request.at, _method("Search"))),
-        limit=limit,
-        keep_irrelevant=keep_irrelevant,
-    )

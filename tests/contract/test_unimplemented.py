@@ -37,7 +37,6 @@ UNIMPLEMENTED: dict[str, set[str]] = {
         "GetErasureReceipt",
         "GetExtractionQueue",
         "ListAuditEvents",
-        "Traverse",
         "Verify",
         "Watch",
     },

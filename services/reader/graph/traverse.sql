@@ -1,0 +1,218 @@
+-- Walks through the graph. Throughout: $1 the namespace, $2 the restricting labels that the caller holds, $3 whether
+-- restricting labels hide nothing from it. What `visible` refuses is neither walked over nor counted (AC-6).
+
+-- name: prepare_walk
+-- The planner's settings for this transaction. A step reads the heaviest edges of one entity in the order of an index, and
+-- stops; no estimate of how much there is may make it read and sort all edges instead.
+SELECT
+    set_config('enable_hashjoin', 'off', true),
+    set_config('enable_mergejoin', 'off', true),
+    set_config('enable_seqscan', 'off', true),
+    set_config('enable_sort', 'off', true),
+    set_config('jit', 'off', true),
+    set_config('max_parallel_workers_per_gather', '0', true),
+    set_config('plan_cache_mode', 'force_custom_plan', true)
+WHERE ($3 OR $2::text[] IS NOT NULL) AND $1::text IS NOT NULL;
+
+-- name: anchors
+-- The entities that are named, by the places $4: those that have one of the keys $5 of a place, or else the only one whose
+-- title or alias its name $6 is; an empty name is nobody's. A merged entity is told by the key that it answers as.
+WITH asked AS (
+    SELECT place, key, name FROM unnest($4::bigint[], $5::text[], $6::text[]) AS asked (place, key, name)
+),
+live AS NOT MATERIALIZED (
+    SELECT e.*, coalesce((
+        SELECT canonical.natural_key
+        FROM entity_merges AS merge JOIN entities AS canonical
+            ON canonical.namespace = $1 AND canonical.natural_key = merge.canonical_key
+        WHERE merge.namespace = $1 AND merge.merged_key = e.natural_key
+            AND visible(canonical.restricting, $2, $3) AND NOT canonical.withdrawn), e.natural_key) AS head
+    FROM entities AS e
+    WHERE e.namespace = $1 AND visible(e.restricting, $2, $3) AND NOT e.withdrawn
+),
+by_key AS MATERIALIZED (
+    SELECT asked.place, live.head FROM asked JOIN live ON live.natural_key = asked.key
+),
+by_name AS (
+    SELECT asked.place, min(named.head) AS head
+    FROM (SELECT DISTINCT place, name FROM asked) AS asked CROSS JOIN LATERAL (
+        SELECT live.head, live.status, live.archived
+        FROM live
+        WHERE live.title <> ''
+            AND hashtextextended(normal_form(live.title), 0) = hashtextextended(normal_form(asked.name), 0)
+            AND normal_form(live.title) = normal_form(asked.name)
+        UNION ALL
+        -- The passage of an entity holds the words of its aliases, so its index finds them.
+        SELECT live.head, live.status, live.archived
+        FROM passages AS p JOIN live ON live.natural_key = p.owner_key
+        WHERE p.namespace = $1 AND p.kind = 3 AND NOT p.hidden AND visible(p.restricting, $2, $3)
+            AND p.tsv @@ plainto_tsquery('pg_catalog.simple', normal_form(asked.name))
+            AND EXISTS (
+                SELECT FROM unnest(live.aliases) AS alias WHERE comparable_name(alias) = comparable_name(asked.name))
+    ) AS named
+    WHERE asked.name <> ''
+        AND effective_status(named.status, named.archived) IN (1, 3)
+        AND asked.place NOT IN (SELECT place FROM by_key)
+    GROUP BY asked.place
+    HAVING count(DISTINCT named.head) = 1
+)
+SELECT head AS key
+FROM (SELECT * FROM by_key UNION ALL SELECT * FROM by_name) AS found
+GROUP BY head
+ORDER BY min(place);
+
+-- name: traverse
+-- Paths from the entities $4 over links, and over facts that hold at $5, shortest and heaviest first, at most $6. $7 the most
+-- steps; $8 relations; $9 kinds; $10 from source to target, $11 against it; $12 the most edges that are followed from one
+-- entity, the heaviest; $13 the least weight of a path. Entities that confirmed merges join are one, told by the key that
+-- they answer as. No entity is twice on a path. A row that is `cut` stands for edges beyond the most.
+WITH RECURSIVE live AS NOT MATERIALIZED (
+    SELECT e.natural_key, e.kind
+    FROM entities AS e
+    WHERE e.namespace = $1
+        AND visible(e.restricting, $2, $3)
+        AND NOT e.withdrawn
+        AND effective_status(e.status, e.archived) IN (1, 3)
+        AND (e.expires_at IS NULL OR e.expires_at > now())
+),
+-- Where an edge leads: the entity that answers for its end.
+reached AS NOT MATERIALIZED (
+    SELECT own.natural_key AS own_key, head.natural_key AS key, head.kind
+    FROM live AS own
+        LEFT JOIN entity_merges AS merge ON merge.namespace = $1 AND merge.merged_key = own.natural_key
+        -- One that the caller may not see answers for nobody; one that is put away does, and is not shown.
+        CROSS JOIN LATERAL (
+            SELECT coalesce((
+                SELECT e.natural_key FROM entities AS e
+                WHERE e.namespace = $1 AND e.natural_key = merge.canonical_key
+                    AND visible(e.restricting, $2, $3) AND NOT e.withdrawn), own.natural_key) AS key
+            OFFSET 0
+        ) AS answering
+        JOIN live AS head ON head.natural_key = answering.key
+    WHERE $9::text[] = '{}' OR head.kind = ANY ($9)
+),
+shown_links AS NOT MATERIALIZED (
+    SELECT l.source_key, l.relation, l.target_key, l.weight
+    FROM links AS l
+    WHERE l.namespace = $1
+        AND NOT l.withdrawn
+        AND ($8::text[] = '{}' OR l.relation = ANY ($8))
+        -- What curation drew rests on both ends alone.
+        AND ($3 OR l.origin = 2 OR EXISTS (
+            SELECT FROM link_evidence AS le JOIN observations AS o USING (namespace, observation_id)
+            WHERE le.namespace = $1 AND le.source_key = l.source_key AND le.relation = l.relation
+                AND le.target_key = l.target_key AND visible(o.restricting, $2, $3) AND NOT o.withdrawn))
+),
+shown_facts AS NOT MATERIALIZED (
+    SELECT f.fact_id, f.subject_key, f.predicate, f.object_key, f.confidence
+    FROM facts AS f
+    WHERE f.namespace = $1
+        AND f.object_key IS NOT NULL
+        AND ($8 = '{}' OR f.predicate = ANY ($8))
+        AND visible(f.restricting, $2, $3)
+        AND NOT f.withdrawn
+        AND NOT f.evidence_lost
+        AND f.closure <> 4
+        AND effective_status(f.status, f.archived) IN (1, 3)
+        AND (f.expires_at IS NULL OR f.expires_at > now())
+        AND (f.obsolete_at IS NULL OR f.obsolete_at > coalesce($5::timestamptz, now()))
+        AND (f.valid_from IS NULL OR f.valid_from <= coalesce($5, now()))
+        AND (f.valid_to IS NULL OR f.valid_to > coalesce($5, now()))
+        AND ($3 OR EXISTS (
+            SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
+            WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id
+                AND visible(o.restricting, $2, $3) AND NOT o.withdrawn))
+),
+walk AS (
+    SELECT
+        0 AS depth,
+        ARRAY[anchor.key] AS keys,
+        '{}'::text[] AS relations,
+        '{}'::boolean[] AS reversed,
+        '{}'::float8[] AS weights,
+        '{}'::text[] AS fact_ids,
+        1::float8 AS weight,
+        false AS cut,
+        0::bigint AS found
+    FROM unnest($4::text[]) AS anchor (key)
+    UNION ALL
+    SELECT next.*
+    FROM (
+        SELECT
+            walk.depth + 1,
+            walk.keys || step.key,
+            walk.relations || step.relation,
+            walk.reversed || step.reversed,
+            walk.weights || step.weight,
+            walk.fact_ids || step.fact_id,
+            walk.weight * step.weight AS weight,
+            step.place > $12 AS cut,
+            walk.found + count(*) FILTER (WHERE step.place <= $12) OVER () AS found
+        FROM walk CROSS JOIN LATERAL (
+            SELECT edge.*, row_number() OVER (
+                ORDER BY edge.weight DESC, edge.relation, edge.fact_id, edge.end_key, edge.reversed, own.key) AS place
+            FROM (
+                SELECT walk.keys[walk.depth + 1] AS key
+                UNION ALL
+                SELECT merge.merged_key
+                FROM entity_merges AS merge
+                    JOIN entities AS e ON e.namespace = $1 AND e.natural_key = merge.merged_key
+                WHERE merge.namespace = $1 AND merge.canonical_key = walk.keys[walk.depth + 1]
+                    AND visible(e.restricting, $2, $3) AND NOT e.withdrawn
+            ) AS own
+            -- Each of the four in the order of its index, which the order above continues, so that none reads more than
+            -- it may bring.
+            CROSS JOIN LATERAL (
+                (
+                    SELECT l.weight, l.relation, '' AS fact_id, l.target_key AS end_key, false AS reversed, reached.key
+                    FROM shown_links AS l JOIN reached ON reached.own_key = l.target_key
+                    WHERE $10 AND l.source_key = own.key
+                        AND walk.weight * l.weight >= $13 AND reached.key <> ALL (walk.keys)
+                    ORDER BY l.weight DESC, l.relation, l.target_key
+                    LIMIT $12 + 1
+                )
+                UNION ALL
+                (
+                    SELECT l.weight, l.relation, '', l.source_key, true, reached.key
+                    FROM shown_links AS l JOIN reached ON reached.own_key = l.source_key
+                    WHERE $11 AND l.target_key = own.key
+                        AND walk.weight * l.weight >= $13 AND reached.key <> ALL (walk.keys)
+                    ORDER BY l.weight DESC, l.relation, l.source_key
+                    LIMIT $12 + 1
+                )
+                UNION ALL
+                (
+                    SELECT f.confidence, f.predicate, f.fact_id, f.object_key, false, reached.key
+                    FROM shown_facts AS f JOIN reached ON reached.own_key = f.object_key
+                    WHERE $10 AND f.subject_key = own.key
+                        AND walk.weight * f.confidence >= $13 AND reached.key <> ALL (walk.keys)
+                    ORDER BY f.confidence DESC, f.predicate, f.fact_id
+                    LIMIT $12 + 1
+                )
+                UNION ALL
+                (
+                    SELECT f.confidence, f.predicate, f.fact_id, f.subject_key, true, reached.key
+                    FROM shown_facts AS f JOIN reached ON reached.own_key = f.subject_key
+                    WHERE $11 AND f.object_key = own.key
+                        AND walk.weight * f.confidence >= $13 AND reached.key <> ALL (walk.keys)
+                    ORDER BY f.confidence DESC, f.predicate, f.fact_id
+                    LIMIT $12 + 1
+                )
+            ) AS edge
+            ORDER BY place
+            LIMIT $12 + 1
+        ) AS step
+        -- Longer paths come after shorter ones, so enough of these end the walk; and of one length a path is never heavier
+        -- than the one that it continues, so the heaviest are enough to go on from.
+        WHERE NOT walk.cut AND walk.depth < $7 AND walk.found <= $6
+        ORDER BY cut, weight DESC, 2, 3, 6, 4
+        LIMIT $6 + 1
+    ) AS next (depth, keys, relations, reversed, weights, fact_ids, weight, cut, found)
+)
+SELECT keys, relations, reversed, weights, fact_ids, weight, seen.truncated
+FROM walk CROSS JOIN (
+    SELECT bool_or(cut) OR count(*) FILTER (WHERE depth > 0 AND NOT cut) > $6 AS truncated FROM walk
+) AS seen
+WHERE depth > 0 AND NOT cut
+ORDER BY depth, weight DESC, keys, relations, fact_ids, reversed
+LIMIT $6;
