@@ -12,7 +12,7 @@ from services.reader.compiler.compiling import ContextPack
 from services.reader.compiler.items import Item
 from services.reader.messages import enum_value, optional_time, to_chunk, to_entity, to_fact
 from services.reader.retrieval.abstention import Relevance
-from services.reader.retrieval.fusion import SignalScore
+from services.reader.retrieval.fusion import TOLD_DIGITS, SignalScore
 from services.reader.retrieval.retrieve import Hit, Retrieved
 from services.reader.rows import Origin
 from shared.timestamps import from_datetime
@@ -30,13 +30,14 @@ def to_search_response(found: Retrieved) -> pb.SearchResponse:
     )
 
 
-def to_compile_response(pack: ContextPack, found: Retrieved) -> pb.CompileContextResponse:
+def to_compile_response(pack: ContextPack, found: Retrieved, trace_id: str) -> pb.CompileContextResponse:
     """The answer to a compilation."""
     return pb.CompileContextResponse(
         pack=to_pack(pack),
         abstention=enum_value(found.abstention),
         degraded=to_degradations(found),
         relevance=to_relevance(found.relevance),
+        trace_id=trace_id,
         query_truncated=found.query_truncated,
     )
 
@@ -94,6 +95,7 @@ def to_pack_item(number: int, item: Item) -> retrieval_pb2.PackItem:
         importance=enum_value(item.importance),
         conflict=bool(item.rivals),
         rival_fact_ids=item.rivals,
+        delta=enum_value(item.delta),
     )
 
 
@@ -108,7 +110,10 @@ def to_signals(signals: Sequence[SignalScore]) -> list[retrieval_pb2.SignalScore
     """What each signal said."""
     return [
         retrieval_pb2.SignalScore(
-            signal=enum_value(score.signal), raw=score.raw, contribution=score.contribution, rank=score.rank
+            signal=enum_value(score.signal),
+            raw=round(score.raw, TOLD_DIGITS),
+            contribution=round(score.contribution, TOLD_DIGITS),
+            rank=score.rank,
         )
         for score in signals
     ]

@@ -68,7 +68,6 @@ class Candidate(NamedTuple):
     importance: int
     author_key: str
     """Who said it; empty where nobody is known."""
-    occurred_at: datetime
     is_latin: bool
     """Whether its text is mostly in Latin script."""
     distance: float | None
@@ -84,9 +83,9 @@ class Candidate(NamedTuple):
         return f"chunk:{self.owner_key}#{self.ordinal}" if self.kind == ItemKind.CHUNK else self.owner_key
 
     @property
-    def order(self) -> tuple[int, str, int]:
-        """Decides between equal scores, the same way in every store that holds the same."""
-        return self.kind, self.owner_key, self.ordinal
+    def item(self) -> tuple[int, str, int]:
+        """What makes it one item: chunks are items of their own, of all else the owner is."""
+        return self.kind, self.owner_key, self.ordinal if self.kind == ItemKind.CHUNK else 0
 
 
 @dataclass(frozen=True, slots=True)

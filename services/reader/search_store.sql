@@ -292,7 +292,6 @@ SELECT
             AND mark.item_kind = CASE p.kind WHEN 2 THEN 2 ELSE 3 END) THEN 3 ELSE p.status END AS status,
     p.importance,
     p.author_key,
-    p.occurred_at,
     -- Bytes beyond one a character: Latin has next to none, every other script at least one a letter.
     octet_length(p.text) - length(p.text) < $15 * length(p.text) AS is_latin,
     found.distance,

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from datetime import UTC, datetime
 from itertools import permutations
 
 import pytest
@@ -31,12 +30,14 @@ def candidate(
     is_latin: bool = True,
 ) -> Candidate:
     passage_id = hash((key, ordinal))
-    moment = datetime(2026, 1, 1, tzinfo=UTC)
-    return Candidate(passage_id, kind, key, ordinal, status, 0, "", moment, is_latin, distance, words, coverage)
+    return Candidate(passage_id, kind, key, ordinal, status, 0, "", is_latin, distance, words, coverage)
 
 
 def fused(*candidates: Candidate) -> dict[str, float]:
-    return {each.candidate.owner_key: each.score for each in fuse(by_words(candidates), by_meaning(candidates))}
+    return {
+        each.candidate.owner_key: each.score
+        for each in fuse({Signal.LEXICAL: by_words(candidates), Signal.VECTOR: by_meaning(candidates)})
+    }
 
 
 def test_both_signals_count_half() -> None:
@@ -85,7 +86,7 @@ def test_an_item_of_several_passages_is_one_hit() -> None:
         for number in range(3)
     ]
 
-    [hit] = fuse(by_words(passages), [])
+    [hit] = fuse({Signal.LEXICAL: by_words(passages)})
 
     assert (hit.candidate.ordinal, hit.score) == (2, 1.0)
 
@@ -94,7 +95,7 @@ def test_each_signal_tells_its_score_and_place() -> None:
     """RE-7: raw scores, contributions and ranks per signal."""
     candidates = [candidate("a", distance=0.25, words=2, coverage=1), candidate("b", distance=0.5, words=4, coverage=1)]
 
-    first, second = fuse(by_words(candidates), by_meaning(candidates))
+    first, second = fuse({Signal.LEXICAL: by_words(candidates), Signal.VECTOR: by_meaning(candidates)})
 
     assert first.candidate.owner_key == "a"
     assert [(s.signal, s.raw, s.contribution, s.rank) for s in first.signals] == [

@@ -6,21 +6,23 @@ the vectors. So the words' share fades with the square of how little of the quer
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from typing import NamedTuple, TypeAlias
 
 from services.reader.retrieval import tuning
 from services.reader.retrieval.lexical import coverage
-from services.reader.retrieval.ranking import Ranked
+from services.reader.retrieval.ranking import Ranked, in_key_order
 from services.reader.retrieval.signals import Signal
 from services.reader.rows import Candidate, Status
 
-# Digits that are told. Fewer than doubles have, so that equal data give equal answers whatever the order of a sum.
-_DIGITS = 6
+TOLD_DIGITS = 6
+"""Fewer than doubles have, so that equal data give equal answers whatever the order of a sum."""
+
+Lists: TypeAlias = Mapping[Signal, Sequence[Ranked]]
+"""What each signal found."""
 
 
-@dataclass(frozen=True, slots=True)
-class SignalScore:
+class SignalScore(NamedTuple):
     """What one signal said of a candidate."""
 
     signal: Signal
@@ -29,8 +31,7 @@ class SignalScore:
     rank: int
 
 
-@dataclass(frozen=True, slots=True)
-class Fused:
+class Fused(NamedTuple):
     """A candidate with its score among all, 0 to 1."""
 
     candidate: Candidate
@@ -38,42 +39,51 @@ class Fused:
     signals: tuple[SignalScore, ...]
 
 
-def fuse(words: Sequence[Ranked], nearest: Sequence[Ranked]) -> list[Fused]:
-    """All candidates of both lists, best first; equal scores in the order of their keys.
+def fuse(lists: Lists) -> list[Fused]:
+    """All candidates of the lists, best first; equal scores in the order of their keys.
 
-    With both signals: vector weight · share + (1 - vector weight) · share · min(1, coverage / gate)². With one signal
-    its share alone. Stale items are ranked down. Of several passages of one item the best stays.
+    A score is the sum of the signals' shares by their weights: see `_weights`. Stale items are ranked down. Of several
+    passages of one item the best stays.
     """
-    weights = _weights(words, nearest)
+    weights = _weights(lists)
     scores: dict[int, list[SignalScore]] = {}
     candidates: dict[int, Candidate] = {}
-    for signal, found in ((Signal.LEXICAL, words), (Signal.VECTOR, nearest)):
-        for place in found:
-            candidates[place.candidate.passage_id] = place.candidate
-            scores.setdefault(place.candidate.passage_id, []).append(_score(signal, place, weights[signal]))
-    fused = [_fused(candidate, scores[passage_id]) for passage_id, candidate in candidates.items()]
-    return _one_per_item(sorted(fused, key=lambda each: (-each.score, each.candidate.order)))
+    for signal, found in lists.items():
+        weight = weights[signal]
+        for candidate, raw, share, rank in found:
+            candidates[candidate.passage_id] = candidate
+            scores.setdefault(candidate.passage_id, []).append(SignalScore(signal, raw, share * weight, rank))
+    fused = [_fused(candidate, scores[candidate.passage_id]) for candidate in in_key_order(candidates.values())]
+    fused.sort(key=_score, reverse=True)
+    return _one_per_item(fused)
 
 
-def _weights(words: Sequence[Ranked], nearest: Sequence[Ranked]) -> dict[Signal, float]:
-    if not words or not nearest:
-        return {Signal.LEXICAL: 1.0, Signal.VECTOR: 1.0}
-    gate = min(1.0, coverage(words) / tuning.COVERAGE_GATE) ** 2
-    return {Signal.LEXICAL: (1 - tuning.VECTOR_WEIGHT) * gate, Signal.VECTOR: tuning.VECTOR_WEIGHT}
+def _weights(lists: Lists) -> dict[Signal, float]:
+    """The main signals share one: vector weight for the nearest, 1 less it for words, times min(1, coverage / gate)².
 
-
-def _score(signal: Signal, place: Ranked, weight: float) -> SignalScore:
-    return SignalScore(signal, round(place.raw, _DIGITS), round(place.share * weight, _DIGITS), place.rank)
+    Where one of them found nothing the other counts whole. What the others say is added to that.
+    """
+    weights = {signal: tuning.WEIGHTS.get(signal, 1.0) for signal in lists}
+    words = lists.get(Signal.LEXICAL)
+    if words and lists.get(Signal.VECTOR):
+        gate = min(1.0, coverage(words) / tuning.COVERAGE_GATE) ** 2
+        weights[Signal.LEXICAL] = (1 - tuning.VECTOR_WEIGHT) * gate
+        weights[Signal.VECTOR] = tuning.VECTOR_WEIGHT
+    return weights
 
 
 def _fused(candidate: Candidate, signals: list[SignalScore]) -> Fused:
     factor = tuning.STALE_FACTOR if candidate.status == Status.STALE else 1.0
-    score = min(1.0, factor * sum(signal.contribution for signal in signals))
-    return Fused(candidate, round(score, _DIGITS), tuple(signals))
+    score = factor * sum([signal.contribution for signal in signals])
+    return Fused(candidate, round(min(1.0, score), TOLD_DIGITS), tuple(signals))
+
+
+def _score(fused: Fused) -> float:
+    return fused.score
 
 
 def _one_per_item(ordered: Sequence[Fused]) -> list[Fused]:
-    best: dict[str, Fused] = {}
+    best: dict[tuple[int, str, int], Fused] = {}
     for each in ordered:
-        best.setdefault(each.candidate.item_id, each)
+        best.setdefault(each.candidate.item, each)
     return list(best.values())

@@ -132,7 +132,7 @@ class Retriever:
             vector = Cause.NO_VECTORS
         searched = perf_counter()
         by_word, nearest = by_words(candidates), by_meaning(candidates)
-        fused = fuse(by_word, nearest)
+        fused = fuse({Signal.LEXICAL: by_word, Signal.VECTOR: nearest})
         fingerprint = vector.fingerprint if isinstance(vector, QueryVector) else ""
         judgement = judge(
             by_word if words else None,

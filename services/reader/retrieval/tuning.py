@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from services.reader.retrieval.signals import Signal
+
 # --- How much is looked at -------------------------------------------------------------------------------------------
 
 SIGNAL_CANDIDATES = 100
@@ -40,6 +42,9 @@ COVERAGE_GATE = 0.5
 """Coverage of the best by words below which the words' share fades, by the square. Recall@1 on XQuAD, ru→ru, en→ru,
 ru→en, en→en: with 0.15 .946, .838, .824, .984; with 0.28 .948, .876, .826, .984; with 0.4 .953, .887, .826, .984; with
 0.6 .960, .892, .824, .981. Chosen on these very questions, so none of these is a held-out figure: provisional."""
+
+WEIGHTS: dict[Signal, float] = {}
+"""Of the signals beside words and vectors: what the best of a list adds to the score."""
 
 STALE_FACTOR = 0.8
 """What the score of a stale item is multiplied by."""
