@@ -7,9 +7,13 @@ from contextlib import suppress
 import grpc.aio
 
 from services.writer.applier import Applier
+from services.writer.curation_loop import CurationLoop
+from services.writer.documents.servicer import STORED_MESSAGES
 from services.writer.embedder_client import EmbedderClient
 from services.writer.embedding_loop import EmbeddingLoop
+from services.writer.erasure.messages import emptied
 from services.writer.messages import assertion_count
+from services.writer.retention import Redactor
 from services.writer.servicer import WriterServicer, register_servicer
 from services.writer.settings import WriterSettings
 from shared.database import Database
@@ -57,10 +61,10 @@ class _Writer:
 
     async def start(self) -> None:
         """Begins to wait for the database, in the background: a service that starts before it recovers by itself."""
-        self._work = asyncio.create_task(self._migrate_and_embed())
+        self._work = asyncio.create_task(self._migrate_and_work())
 
     async def stop(self) -> None:
-        """Ends the loop, then closes what it used."""
+        """Ends the loops, then closes what it used."""
         if self._work is not None:
             self._work.cancel()
             with suppress(asyncio.CancelledError):
@@ -69,11 +73,19 @@ class _Writer:
             await self._embedder.close()
         await self._database.close()
 
-    async def _migrate_and_embed(self) -> None:
+    async def _migrate_and_work(self) -> None:
         while not self._migrated:
             self._migrated = await self._migrate()
+        await asyncio.gather(self._embed(), self._curate())
+
+    async def _embed(self) -> None:
         if self._settings.embedding.enabled and self._embedder is not None:
             await EmbeddingLoop(self._database, self._embedder, self._settings.embedding).run()
+
+    async def _curate(self) -> None:
+        if self._settings.curation.enabled:
+            redactor = Redactor(STORED_MESSAGES, emptied)
+            await CurationLoop(self._database, redactor, self._settings.curation).run()
 
     async def _migrate(self) -> bool:
         try:

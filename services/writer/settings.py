@@ -26,6 +26,18 @@ class EmbeddingSettings(BaseSettings):
     most_attempts: int = Field(default=5, ge=1, description="a passage that failed so often is set aside")
 
 
+class CurationSettings(BaseSettings):
+    """How namespaces are curated and relieved of what they keep no longer: `PALIMPSEST_CURATION_…`."""
+
+    model_config = SettingsConfigDict(env_prefix="PALIMPSEST_CURATION_", frozen=True, extra="ignore")
+
+    enabled: bool = Field(default=True, description="false: this replica curates only when it is called to")
+    interval_s: float = Field(default=900.0, gt=0, description="between a namespace's passes, of whichever replica")
+    lease_s: float = Field(default=300.0, gt=0, description="after that, others take what a dead replica had begun")
+    most_items: int = Field(default=10_000, ge=1, description="things of a namespace looked at before another's turn")
+    most_redactions: int = Field(default=500, ge=1, description="observations looked at for retention, likewise")
+
+
 class WriterSettings(BaseSettings):
     """All that the writer is told."""
 
@@ -35,6 +47,7 @@ class WriterSettings(BaseSettings):
     server: ServerSettings = Field(default_factory=ServerSettings)
     telemetry: TelemetrySettings = Field(default_factory=TelemetrySettings)
     embedding: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
+    curation: CurationSettings = Field(default_factory=CurationSettings)
     migrate_timeout_s: float = Field(default=60.0, gt=0, description="of one attempt to create or upgrade the schema")
     longest_wait_s: float = Field(default=60.0, gt=0, description="for vectors, in calls without a deadline")
     group_items: int = Field(default=200, ge=1, description="most observations of a stream in one transaction")

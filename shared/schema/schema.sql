@@ -167,6 +167,8 @@ CREATE INDEX observations_by_trace ON observations (namespace, trace_id) WHERE t
 -- By which an observation finds later revisions of itself.
 CREATE INDEX observations_by_revision ON observations (namespace, source_system, source_stream, external_id)
     WHERE revision <> '';
+-- What retention lets go. Rows lie as they were recorded, so that a summary of pages does, which costs a write next to nothing.
+CREATE INDEX observations_by_recording ON observations USING brin (namespace, recorded_at);
 
 -- Things, one row a key; placeholders until somebody describes them.
 CREATE TABLE entities (
@@ -533,6 +535,15 @@ CREATE TABLE link_claims (
 );
 -- By which an arriving entity finds the links that wait for it.
 CREATE INDEX link_claims_by_target ON link_claims (namespace, target_kind, target_ref);
+
+-- When the background loop of curation may look at a namespace next: after the interval or, while a replica is at work there,
+-- when its lease ends.
+CREATE TABLE curation_runs (
+    namespace text PRIMARY KEY,
+    due_at timestamptz NOT NULL
+);
+-- The next one.
+CREATE INDEX curation_runs_by_due ON curation_runs (due_at);
 
 -- How far a pass of curation has come, one row a phase. Without any row the next pass begins.
 CREATE TABLE curation_cursors (

@@ -24,6 +24,7 @@ pytest_plugins = ("tests.integration.reader_fixtures",)
 CONFIGURATION = {"domain_packs", "namespace_settings"}
 CURATION = {
     "curation_cursors",
+    "curation_runs",
     "duplicate_proposals",
     "entity_name_keys",
     "entity_names",

@@ -22,7 +22,7 @@ from palimpsest.v1.reference_pb2 import EntityRef, SourceIdentity, TypedId
 from palimpsest.v1.writer_service_pb2_grpc import WriterServiceStub
 
 from services.writer.service import NAME, build_service
-from services.writer.settings import EmbeddingSettings, WriterSettings
+from services.writer.settings import CurationSettings, EmbeddingSettings, WriterSettings
 from shared.server import Service, serve
 from shared.settings import DatabaseSettings, ServerSettings
 
@@ -102,6 +102,7 @@ def writer_settings(dsn: str, embedder_target: str | None = None, **settings: An
     return WriterSettings(
         database=DatabaseSettings(dsn=dsn, pool_max=settings.pop("pool_max", 8)),
         embedding=EmbeddingSettings(**(embedding | settings.pop("embedding", {}))),
+        curation=CurationSettings(**({"enabled": False} | settings.pop("curation", {}))),
         **settings,
     )
 
