@@ -14,7 +14,7 @@ from typing import Any
 from services.reader.rows import Row
 from services.reader.store import Snapshot
 from shared.domain_packs.pack import Pack, Relation
-from shared.namespace_defaults import BUDGET_CHARACTERS, HYPOTHESIS_BELOW
+from shared.namespace_defaults import BUDGET_CHARACTERS, HYPOTHESIS_BELOW, TRACES_KEPT_S
 from shared.statements import load_statements
 
 _SQL = load_statements(Path(__file__).with_name("namespaces.sql"))
@@ -47,7 +47,15 @@ class Acting:
     @property
     def observations_kept_s(self) -> float | None:
         """How long after they are recorded observations are redacted. None: never."""
-        kept: str = json.loads(self.settings).get("retention", {}).get("observations", "")
+        return self._kept_s("observations")
+
+    @property
+    def traces_kept_s(self) -> float:
+        """How long traces and their packs can be read."""
+        return self._kept_s("traces") or TRACES_KEPT_S
+
+    def _kept_s(self, what: str) -> float | None:
+        kept: str = json.loads(self.settings).get("retention", {}).get(what, "")
         return float(kept.removesuffix("s")) if kept else None
 
     @property

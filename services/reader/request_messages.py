@@ -14,6 +14,7 @@ from palimpsest.v1 import fact_pb2, retrieval_pb2
 
 from services.reader.compiler.budget import Budget, Unit
 from services.reader.pages import PageRequest
+from services.reader.retrieval.retrieve import Query
 from services.reader.retrieval.signals import Mode
 from services.reader.rows import Filter
 from shared.errors import InvalidField, NotImplementedYet, Violation
@@ -60,6 +61,18 @@ def to_optional_time(request: Message, field: str, path: str = "") -> datetime |
 def to_mode(mode: int) -> Mode:
     """Which signals are asked for."""
     return Mode(mode or Mode.FULL)
+
+
+def to_query(request: Any, *, limit: int, keep_irrelevant: bool = False) -> Query:
+    """What a search or a compilation seeks. Raises InvalidField, and NotImplementedYet for what was believed then."""
+    check_caller_time(request.caller_time)
+    return Query(
+        text=request.query,
+        mode=to_mode(request.mode),
+        wanted=to_filter(request.filter, to_moment(request.at, "/palimpsest.v1.ReaderService/Search")),
+        limit=limit,
+        keep_irrelevant=keep_irrelevant,
+    )
 
 
 def to_budget(budget: retrieval_pb2.Budget) -> Budget:

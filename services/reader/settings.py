@@ -23,6 +23,9 @@ class ReaderSettings(BaseSettings):
     consistency_wait_s: float = Field(
         default=5.0, gt=0, description="how long a call without a deadline waits for what its token asks for"
     )
+    trace_timeout_s: float = Field(
+        default=1.0, gt=0, description="how long an answer may wait for its trace to be left, at most"
+    )
     statement_timeout_s: float = Field(
         default=30.0, gt=0, description="what a call without a deadline may spend in the database"
     )

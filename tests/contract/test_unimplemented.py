@@ -32,12 +32,9 @@ UNIMPLEMENTED: dict[str, set[str]] = {
         "SwitchEmbedding",
     },
     "reader": {
-        "Explain",
-        "GetContextTrace",
         "GetErasureReceipt",
         "GetExtractionQueue",
         "ListAuditEvents",
-        "Verify",
         "Watch",
     },
     "embedder": set(),

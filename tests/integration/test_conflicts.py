@@ -7,6 +7,7 @@ from palimpsest.v1 import reader_service_pb2 as reads
 from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
 from palimpsest.v1.retrieval_pb2 import ITEM_KIND_FACT, SEARCH_MODE_LEXICAL, PackItem, TimePoint
 
+from services.reader.compiler.compiling import Wish
 from services.reader.context import ReadContext
 from services.reader.embedder_client import EmbedderClient
 from services.reader.queries.compile_context import compile_context
@@ -122,7 +123,7 @@ async def test_a_hidden_rival_is_not_betrayed(writer: Writer, database: Database
     async def seen(*granted: str) -> int:
         context = ReadContext(Store(database), View(NAMESPACE, granted, sees_all=False), timeout_s=30)
         query = Query("alice born in oslo", Mode.LEXICAL, Filter(), limit=50)
-        pack, _ = await compile_context(context, retriever, query, budget=None, every_conflict=True, request="")
+        pack = (await compile_context(context, retriever, query, Wish("", every_conflict=True))).pack
         [item] = [each for each in pack.items if each.item_id == fact_id(shown)]
         return len(item.rivals)
 

@@ -11,6 +11,7 @@ from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
 from palimpsest.v1.record_pb2 import MemoryRecord, Rule, RuleScope
 from palimpsest.v1.retrieval_pb2 import SEARCH_MODE_LEXICAL, SearchFilter, TimePoint
 
+from services.reader.compiler.compiling import Wish
 from services.reader.context import ReadContext
 from services.reader.embedder_client import EmbedderClient
 from services.reader.queries.compile_context import compile_context
@@ -71,7 +72,7 @@ async def given(database: Database, **caller: Any) -> set[str]:
     context = ReadContext(Store(database), View.of(made, NAMESPACE), timeout_s=30)
     query = Query("obey the rule", Mode.LEXICAL, Filter(), limit=50)
     found = await search(context, retriever, query)
-    pack, _ = await compile_context(context, retriever, query, budget=None, every_conflict=False, request="")
+    pack = (await compile_context(context, retriever, query, Wish(""))).pack
     assert {item.item_id for item in pack.items} == {hit.fused.candidate.item_id for hit in found.hits}
     return {item.item_id.removeprefix("rule:") for item in pack.items}
 

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from services.reader.compiler.budget import Budget, Unit
 from services.reader.compiler.items import Item
-from services.reader.compiler.packing import pack
+from services.reader.compiler.packing import pack, says
 from services.reader.compiler.rendering import rendered_pack
 from services.reader.rows import CRITICAL, ItemKind
 from shared.normal_form import normal_form
@@ -57,15 +57,6 @@ def _item(draw: st.DrawFn, item_id: str) -> Item:
     )
 
 
-def is_weaker(one: Item, other: Item) -> bool:
-    """Whether `one` is told with a reservation that `other` is told without, or as less important."""
-    return (
-        (one.is_hypothesis and not other.is_hypothesis)
-        or (one.status == 3 and other.status == 1)
-        or (one.importance != CRITICAL and other.importance == CRITICAL)
-    )
-
-
 @given(items(), budgets)
 def test_a_pack_fits_its_budget(given_items: list[Item], budget: Budget) -> None:
     """RE-6: wrapper included, in characters and in tokens."""
@@ -85,8 +76,9 @@ def test_items_are_whole_and_none_is_lost_in_silence(given_items: list[Item], bu
         assert text.startswith(f"[{number}] ")
         assert item in given_items
     for item in given_items:
-        told = any(item.compared in other.compared and not is_weaker(other, item) for other in packed.items)
+        told = any(says(other, item) for other in packed.items)
         assert told != (item in packed.omitted)
+        assert (item in packed.folded) == (told and item not in packed.items)
 
 
 @given(items(), budgets)
@@ -95,7 +87,7 @@ def test_no_text_is_packed_twice(given_items: list[Item], budget: Budget) -> Non
 
     for index, item in enumerate(packed):
         others = [*packed[:index], *packed[index + 1 :]]
-        assert not any(item.compared in other.compared and not is_weaker(other, item) for other in others)
+        assert not any(says(other, item) for other in others)
 
 
 @given(items(), budgets, st.randoms())
@@ -113,8 +105,6 @@ def test_what_is_critical_is_packed_first(given_items: list[Item]) -> None:
     packed = pack(given_items, Budget(1_000_000)).items
 
     # An item that takes the place of a shorter one stands where that stood.
-    without_overlaps = [
-        item for item in packed if not any(o.compared in item.compared for o in given_items if o != item)
-    ]
+    without_overlaps = [item for item in packed if not any(says(item, o) for o in given_items if o != item)]
     ranks = [item.importance != CRITICAL for item in without_overlaps]
     assert ranks == sorted(ranks)

@@ -1,16 +1,19 @@
-"""Chooses what goes into a pack: whole items, best first, no text twice, never beyond the budget."""
+"""Chooses what goes into a pack: whole items, best first, none twice, rivals side by side, never beyond the budget."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from services.reader.compiler.budget import Budget
 from services.reader.compiler.items import Item
 from services.reader.compiler.rendering import BETWEEN_ITEMS, rendered_item, wrapper
-from services.reader.rows import CRITICAL, Status
+from services.reader.rows import CRITICAL, ItemKind, Status
 
 NAMED_OMISSIONS = 20
+
+RIVALS_BESIDE = 5
+"""The most rivals that come with an item. Where there are more, they are named by their ids."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,60 +23,93 @@ class Packed:
     items: tuple[Item, ...]
     texts: tuple[str, ...]
     omitted: tuple[Item, ...]
+    folded: tuple[Item, ...]
+    """What some item of the pack says already."""
 
 
-def pack(items: Sequence[Item], budget: Budget) -> Packed:
+def pack(items: Sequence[Item], budget: Budget, beside: Mapping[str, Item] | None = None) -> Packed:
     """Packs items in their order; one that does not fit is left out whole, and smaller ones may still follow it.
 
     An item that a packed one says already is dropped; one that says more than packed ones takes the place of the first
-    of them, if there is room.
+    of them, if there is room. An item that has rivals comes with them, out of the items or of `beside`: all or none.
     """
-    packing = _Packing(budget)
-    left_out = [item for item in sorted(items, key=lambda item: item.order) if not packing.take(item)]
-    # What was taken out for a longer item, or is said by a later one, is not missed.
-    omitted = tuple(item for item in left_out if not packing.says(item))
-    return Packed(tuple(packing.items), tuple(packing.texts), omitted)
+    packing = Packing(budget)
+    packing.offer(items, beside or {})
+    return packing.packed()
 
 
 def says(one: Item, other: Item) -> bool:
-    """Whether `one` holds the text of `other` and gives it no less weight."""
-    if other.compared not in one.compared:
+    """Whether `one` says all that `other` says, and gives it no less weight."""
+    if one.rivals or other.rivals or one.is_over or other.is_over or not _holds(one, other):
         return False
     return not (
         (one.is_hypothesis and not other.is_hypothesis)
         or (one.status != Status.ACTIVE and other.status == Status.ACTIVE)
         or (one.importance != CRITICAL and other.importance == CRITICAL)
-        or (other.rivals and not one.rivals)
     )
 
 
-class _Packing:
-    """A pack in the making."""
+def _holds(one: Item, other: Item) -> bool:
+    # A few words mean something only with who said them, or where.
+    if other.kind == ItemKind.CHUNK and other.gist.is_short and one.title != other.title:
+        return False
+    return one.compared == other.compared or one.gist.holds(other.gist)
+
+
+class Packing:
+    """A pack in the making, filled by one or more offers, the better ones first."""
 
     def __init__(self, budget: Budget) -> None:
         self.items: list[Item] = []
         self.texts: list[str] = []
+        self.has_refused = False
+        """Whether the budget forbade an item already."""
         self._budget = budget
         self._room = budget.size - budget.measure(wrapper())
+        self._left_out: list[Item] = []
 
-    def says(self, item: Item) -> bool:
-        """Whether some item of the pack says the same or more."""
+    def offer(self, items: Sequence[Item], beside: Mapping[str, Item]) -> None:
+        """Takes of the items what fits, in their order."""
+        known = {**beside, **{item.item_id: item for item in items}}
+        for item in sorted(items, key=lambda item: item.order):
+            if not self._take(item, known):
+                self._left_out.append(item)
+
+    def packed(self) -> Packed:
+        """The pack as it is by now."""
+        inside = {item.item_id for item in self.items}
+        out = [item for item in self._left_out if item.item_id not in inside]
+        # What was taken out for a longer item, or is said by a later one, is not missed.
+        folded = tuple(item for item in out if self._says(item))
+        omitted = tuple(item for item in out if item not in folded)
+        return Packed(tuple(self.items), tuple(self.texts), omitted, folded)
+
+    def _says(self, item: Item) -> bool:
         return any(says(other, item) for other in self.items)
 
-    def take(self, item: Item) -> bool:
-        """Puts the item in, unless the budget forbids it. True too where the pack says it already."""
-        if self.says(item):
+    def _take(self, item: Item, known: Mapping[str, Item]) -> bool:
+        """Puts the item in, unless the budget forbids it or the pack says it already."""
+        inside = {other.item_id for other in self.items}
+        if item.item_id in inside:
             return True
-        covered = {index for index, other in enumerate(self.items) if says(item, other)}
-        return self._replace(covered, item) if covered else self._append(item)
-
-    def _append(self, item: Item) -> bool:
-        text = rendered_item(len(self.items) + 1, item)
-        size = self._budget.measure(text) + (self._budget.measure(BETWEEN_ITEMS) if self.items else 0)
-        if size > self._room:
+        if self._says(item):
             return False
-        self.items.append(item)
-        self.texts.append(text)
+        covered = {index for index, other in enumerate(self.items) if says(item, other)}
+        if covered:
+            return self._replace(covered, item)
+        rivals = [known[rival] for rival in item.rivals if rival in known and rival not in inside]
+        rivals.sort(key=lambda rival: rival.order)
+        return self._append([item, *rivals[:RIVALS_BESIDE]])
+
+    def _append(self, items: Sequence[Item]) -> bool:
+        texts = [rendered_item(len(self.items) + number, item) for number, item in enumerate(items, start=1)]
+        size = self._budget.measure(BETWEEN_ITEMS.join(texts))
+        size += self._budget.measure(BETWEEN_ITEMS) if self.items else 0
+        if size > self._room:
+            self.has_refused = True
+            return False
+        self.items += items
+        self.texts += texts
         self._room -= size
         return True
 
@@ -89,6 +125,8 @@ class _Packing:
         texts = [rendered_item(number, each) for number, each in enumerate(items, start=1)]
         before, after = (self._budget.measure(BETWEEN_ITEMS.join(each)) for each in (self.texts, texts))
         if after - before > self._room:
+            self.has_refused = True
             return False
+        self._left_out += (self.items[index] for index in covered)
         self.items, self.texts, self._room = items, texts, self._room - (after - before)
         return True

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from services.reader.compiler.items import Item
+from services.reader.compiler.items import NO_LONGER_TRUE, Item
 from services.reader.rows import CRITICAL, ItemKind, Origin, Status
 from shared.intervals import interval, moment
 from shared.pack_marker import harmless, wrap
@@ -10,6 +10,9 @@ from shared.pack_marker import harmless, wrap
 BETWEEN_ITEMS = "\n"
 # As long as a real one, so that the wrapper's length is known before the id is.
 _ANY_PACK_ID = "pack-" + "0" * 24
+
+# By numbers of DeltaState.
+_DELTAS = {1: "new", 2: "changed", NO_LONGER_TRUE: "no longer true"}
 
 
 def rendered_item(number: int, item: Item) -> str:
@@ -32,7 +35,9 @@ def wrapper() -> str:
 
 
 def _marks(item: Item) -> list[str]:
-    marks = ["critical"] if item.importance == CRITICAL else []
+    marks = [_DELTAS[item.delta]] if item.delta else []
+    if item.importance == CRITICAL:
+        marks.append("critical")
     if item.is_hypothesis:
         marks.append(f"hypothesis, confidence {item.confidence:.2f}")
     if item.rivals:

@@ -1,0 +1,1 @@
+"""Context packs as RPCs, and the traces that they leave."""

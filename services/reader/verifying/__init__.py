@@ -1,0 +1,1 @@
+"""Holds answers against packs, sentence by sentence, by rules alone."""
