@@ -138,6 +138,13 @@ class ErasureStore:
         await self._fetch("delete_passages_of_facts", gone)
         return gone
 
+    async def delete_traces(self, keys: Collection[str]) -> int:
+        """Delete the traces and packs that hold or name one of the observations, entities and facts; answers how many.
+        None is left meanwhile: a compilation that has read what is erased leaves its trace before, and loses it, or
+        never."""
+        await self._connection.execute(_statements.hold_traces, self._namespace)
+        return len(await self._fetch("delete_traces", keys))
+
     async def see_last(self, keys: Collection[str]) -> None:
         """Let entities be last seen by what still names them."""
         await self._fetch("see_last", keys)

@@ -195,3 +195,12 @@ WHERE observation.namespace = $1 AND observation.observation_id IN (
     WHERE evidence.namespace = $1 AND evidence.fact_id = ANY ($3)
     UNION ALL
     SELECT unnest($4::text[]));
+
+-- name: hold_traces
+-- Keeps compilations from leaving traces, till the end of the transaction.
+SELECT pg_advisory_xact_lock(trace_lock($1))::text;
+
+-- name: delete_traces
+-- Traces of context compilation, and their packs, that hold or name one of the observations, entities and facts.
+DELETE FROM context_traces WHERE namespace = $1 AND item_keys && $2::text[]
+RETURNING trace_id;

@@ -16,6 +16,7 @@ from services.writer.messages import assertion_count
 from services.writer.retention import Redactor
 from services.writer.servicer import WriterServicer, register_servicer
 from services.writer.settings import WriterSettings
+from services.writer.trace_loop import TraceLoop
 from shared.database import Database
 from shared.errors import PalimpsestError
 from shared.schema.migrate import SchemaError, migrate
@@ -76,7 +77,7 @@ class _Writer:
     async def _migrate_and_work(self) -> None:
         while not self._migrated:
             self._migrated = await self._migrate()
-        await asyncio.gather(self._embed(), self._curate())
+        await asyncio.gather(self._embed(), self._curate(), TraceLoop(self._database).run())
 
     async def _embed(self) -> None:
         if self._settings.embedding.enabled and self._embedder is not None:

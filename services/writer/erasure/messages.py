@@ -37,7 +37,7 @@ def to_response(
             "vectors": erased.texts.vectors,
             "links": erased.links,
             "records": erased.texts.records,
-            "traces": 0,
+            "traces": erased.traces,
             "queue": erased.texts.queued,
         },
         actor=by,

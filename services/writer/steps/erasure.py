@@ -58,6 +58,7 @@ class Erased:
     facts: frozenset[str] = frozenset()
     chunks: int = 0
     links: int = 0
+    traces: int = 0
     # Counted for redactions only.
     texts: Texts = Texts()
 
@@ -126,7 +127,8 @@ class _Erasure:
         await settle_touched(self._connection, set(self._keys(named - gone)), set(self._keys(spoken - lost)))
         await erasing.forget_versions(named, spoken, struck.links, self._ids)
         counted = await self._gone(texts, named, spoken)
-        return Erased(len(self._ids), frozenset(gone), frozenset(lost), chunks, len(struck.links), counted)
+        traces = await erasing.delete_traces({*self._ids, *named, *spoken})
+        return Erased(len(self._ids), frozenset(gone), frozenset(lost), chunks, len(struck.links), traces, counted)
 
     async def _texts(self, named: Collection[str], spoken: Collection[str]) -> dict[int, Row]:
         """What is searched of the entities and facts, with the number of its vectors."""
