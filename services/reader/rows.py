@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum
@@ -68,6 +68,12 @@ class Candidate(NamedTuple):
     importance: int
     author_key: str
     """Who said it; empty where nobody is known."""
+    is_by_named: bool
+    """Whether the query names who said it."""
+    said_before: Sequence[int] | None
+    """The passages of its stream right before it, nearest first, at most two. None: not asked for."""
+    said_after: Sequence[int] | None
+    """Those right after it."""
     is_latin: bool
     """Whether its text is mostly in Latin script."""
     distance: float | None

@@ -20,15 +20,20 @@ SETTINGS = {
     "max_parallel_workers_per_gather": "0",
     "hnsw.iterative_scan": "relaxed_order",
     "hnsw.ef_search": "200",
+    # A walk that has looked at so many and not found enough is given up: what it walks for is less than a fortieth.
+    "hnsw.max_scan_tuples": "4000",
 }
 """Settings of a transaction that searches."""
 
 
-def search_statement(vectors: str, *, approximate: bool, words: str, passages: int, wanted: Filter) -> str:
+def search_statement(
+    vectors: str, *, approximate: bool, by_label_set: bool, words: str, passages: int, wanted: Filter
+) -> str:
     """The variant for a table of vectors, empty: no vector, and for so many passages that the caller may see."""
     parts = {"nearest": "nearest_none"}
     if vectors:
         parts = {"nearest": "nearest_approximate" if approximate else "nearest_exact", "vectors": vectors}
+        parts["labels"] = "labels_by_set" if by_label_set else "labels_by_row"
     if words or vectors:
         parts["filter"] = "wanted" if wanted.narrows else "everything"
     return SQL.with_table("search", words=_way_of_words(words, passages), **parts)
@@ -40,7 +45,9 @@ def _way_of_words(words: str, passages: int) -> str:
     return "words_of_few" if passages <= tuning.FEW_PASSAGES else "words_of_many"
 
 
-def search_arguments(wanted: Filter, holders: Sequence[str], passages: int, limit: int) -> tuple[Any, ...]:
+def search_arguments(
+    wanted: Filter, holders: Sequence[str], passages: int, limit: int, label_sets: Sequence[int] | None
+) -> tuple[Any, ...]:
     """The arguments of any variant, after words and vector."""
     return (
         limit,
@@ -53,6 +60,8 @@ def search_arguments(wanted: Filter, holders: Sequence[str], passages: int, limi
         tuning.COUNTED_ROWS,
         float(tuning.LEXICAL_ROWS),
         tuning.OTHER_SCRIPT_SHARE,
+        tuning.LEADING,
+        tuning.AUTHORS,
         list(wanted.item_kinds),
         list(wanted.entity_kinds),
         list(wanted.source_systems),
@@ -60,4 +69,5 @@ def search_arguments(wanted: Filter, holders: Sequence[str], passages: int, limi
         wanted.occurred_before,
         list(wanted.entity_keys),
         wanted.meta,
+        label_sets,
     )

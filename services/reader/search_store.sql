@@ -6,19 +6,88 @@
 
 -- name: prepare_search
 -- The active vector space, and the number of passages that the caller may see, counted up to $4.
-SELECT size.passages, space.fingerprint, space.table_name
+SELECT size.passages, space.fingerprint, space.table_name, NULL::bigint[] AS label_sets
 FROM (
     SELECT count(*) AS passages
-    FROM (
-        SELECT FROM passages
-        WHERE namespace = $1 AND ($3 OR (NOT hidden AND visible(restricting, $2, $3)))
-        LIMIT $4
-    ) AS counted
+    FROM (SELECT FROM passages WHERE namespace = $1 AND NOT hidden AND visible(restricting, $2, $3) LIMIT $4) AS counted
 ) AS size LEFT JOIN embedding_spaces AS space ON space.state = 'active';
 
--- name: prefer_index_order
--- Makes the walk over the vector index cheaper than any plan that sorts.
-SET LOCAL enable_sort = off;
+-- name: prepare_labelled_search
+-- As above, where labels hide something: also which sets of labels caller and request ($5) let through; NULL where the
+-- namespace has more than $6 sets. Each set is found by one step over the index, however many rows have it.
+WITH RECURSIVE met AS (
+    (
+        SELECT label_set(restricting, applies) AS id, restricting, applies
+        FROM passages
+        WHERE namespace = $1 AND NOT hidden
+        ORDER BY label_set(restricting, applies)
+        LIMIT 1
+    )
+    UNION ALL
+    SELECT next.*
+    FROM met AS last CROSS JOIN LATERAL (
+        SELECT label_set(restricting, applies) AS id, restricting, applies
+        FROM passages
+        WHERE namespace = $1 AND NOT hidden AND label_set(restricting, applies) > last.id
+        ORDER BY label_set(restricting, applies)
+        LIMIT 1
+    ) AS next
+),
+label_sets AS MATERIALIZED (
+    SELECT
+        coalesce(array_agg(id) FILTER (WHERE visible(restricting, $2, $3)), '{}') AS visible,
+        coalesce(array_agg(id) FILTER (WHERE visible(restricting, $2, $3) AND applicable(applies, $5)), '{}') AS applying,
+        count(*) <= $6 AS are_all
+    FROM (SELECT * FROM met LIMIT $6::bigint + 1) AS looked_at
+),
+counted AS (
+    (
+        SELECT FROM passages
+        WHERE (SELECT are_all FROM label_sets)
+            AND namespace = $1
+            AND NOT hidden
+            AND label_set(restricting, applies) = ANY ((SELECT visible FROM label_sets)::bigint[])
+            AND visible(restricting, $2, $3)
+        LIMIT $4
+    )
+    UNION ALL
+    (
+        SELECT FROM passages
+        WHERE (SELECT NOT are_all FROM label_sets) AND namespace = $1 AND NOT hidden AND visible(restricting, $2, $3)
+        LIMIT $4
+    )
+)
+SELECT size.passages, space.fingerprint, space.table_name, CASE WHEN are_all THEN applying END AS label_sets
+FROM label_sets CROSS JOIN (SELECT count(*) AS passages FROM counted) AS size
+    LEFT JOIN embedding_spaces AS space ON space.state = 'active';
+
+-- name: walks_index
+-- Whether the vector index is walked: more vectors are let through than $5, and than the share $6 of the index, of which
+-- the namespace has a partition. Then the planner is made to walk it: to it, sorting looks cheaper. $4 the sets of labels
+-- that are let through.
+WITH parameters AS (
+    SELECT $2::text[] AS granted, $3::boolean AS sees_all, $4::bigint[] AS label_sets
+),
+bound AS MATERIALIZED (
+    SELECT greatest($5::bigint, ($6::float8 * max(pg_class.reltuples))::bigint) AS rows
+    FROM (SELECT tableoid FROM {vectors} WHERE namespace = $1 LIMIT 1) AS one
+        JOIN pg_class ON pg_class.oid = one.tableoid
+),
+decided AS MATERIALIZED (
+    SELECT count(*) > (SELECT rows FROM bound) AS walks
+    FROM (
+        SELECT FROM {vectors} AS v
+        WHERE namespace = $1 AND NOT hidden AND {labels_counted}
+        LIMIT (SELECT rows + 1 FROM bound)
+    ) AS counted
+)
+SELECT walks, CASE WHEN walks THEN set_config('enable_sort', 'off', true) END FROM decided;
+
+-- fragment: counted_by_set
+label_set = ANY ($4)
+
+-- fragment: counted_by_row
+visible(restricting, $2, $3)
 
 -- name: has_vectors
 -- Whether anything of the namespace that the caller may see has a vector.
@@ -67,14 +136,19 @@ SELECT
     $14::float8 AS most_rows_scored,
     -- Share of bytes beyond one a character from which a text is not in Latin.
     $15::float8 AS other_script_share,
-    $16::smallint[] AS item_kinds,
-    $17::text[] AS owner_kinds,
-    $18::text[] AS source_systems,
-    $19::timestamptz AS occurred_from,
-    $20::timestamptz AS occurred_before,
-    $21::text[] AS entity_keys,
+    -- Candidates at the head of a signal's list whose neighbours are told.
+    $16::bigint AS most_leading,
+    $17::bigint AS most_authors,
+    $18::smallint[] AS item_kinds,
+    $19::text[] AS owner_kinds,
+    $20::text[] AS source_systems,
+    $21::timestamptz AS occurred_from,
+    $22::timestamptz AS occurred_before,
+    $23::text[] AS entity_keys,
     -- [{"key", "any_of" | "minimum" and "maximum"}]
-    $22::text AS conditions_on_meta
+    $24::text AS conditions_on_meta,
+    -- What caller and request let through, where it is known.
+    $25::bigint[] AS label_sets
 
 -- fragment: passes
 -- What a passage `p` must be to be searched at all. In each signal, so that it acts before ranking.
@@ -107,16 +181,16 @@ SELECT
 
 -- fragment: wanted
 -- What the request filters by.
-    ($16 = '{}' OR p.kind = ANY ($16))
-    AND ($17 = '{}' OR (p.kind <> 2 AND p.owner_kind = ANY ($17)))
-    AND ($18 = '{}' OR p.source_system = ANY ($18))
-    AND ($19 IS NULL OR p.occurred_at >= $19)
-    AND ($20 IS NULL OR p.occurred_at < $20)
-    AND ($21 = '{}' OR p.owner_key = ANY ($21) OR (p.kind = 2 AND EXISTS (
+    ($18 = '{}' OR p.kind = ANY ($18))
+    AND ($19 = '{}' OR (p.kind <> 2 AND p.owner_kind = ANY ($19)))
+    AND ($20 = '{}' OR p.source_system = ANY ($20))
+    AND ($21 IS NULL OR p.occurred_at >= $21)
+    AND ($22 IS NULL OR p.occurred_at < $22)
+    AND ($23 = '{}' OR p.owner_key = ANY ($23) OR (p.kind = 2 AND EXISTS (
         SELECT FROM facts AS f
-        WHERE f.namespace = $1 AND f.fact_id = p.owner_key AND f.subject_key = ANY ($21))))
-    AND ($22 = '[]' OR NOT EXISTS (
-        SELECT FROM jsonb_array_elements($22::jsonb) AS condition
+        WHERE f.namespace = $1 AND f.fact_id = p.owner_key AND f.subject_key = ANY ($23))))
+    AND ($24 = '[]' OR NOT EXISTS (
+        SELECT FROM jsonb_array_elements($24::jsonb) AS condition
         WHERE NOT CASE
             WHEN condition ? 'any_of' THEN EXISTS (
                 SELECT FROM jsonb_array_elements(condition -> 'any_of') AS asked
@@ -132,15 +206,23 @@ SELECT
 -- No vector is compared.
     SELECT NULL::bigint AS passage_id, NULL::float8 AS distance WHERE false
 
+-- fragment: labels_by_set
+-- A filter of a few numbers, with an index. `passes` asks each that is found for its labels themselves.
+    v.label_set = ANY ($25)
+
+-- fragment: labels_by_row
+-- Nothing where nothing is hidden.
+    visible(v.restricting, $2, $3) AND applicable(v.applies, $7)
+
 -- fragment: nearest_exact
 -- The sum keeps the planner from walking the index. Sorted before the join, so that the rest of the filter is asked of
 -- the nearest only, until enough have passed it.
     SELECT v.passage_id, v.distance
     FROM (
-        SELECT passage_id, (embedding <=> $5) + 0 AS distance
-        FROM {vectors}
-        WHERE namespace = $1 AND NOT hidden AND visible(restricting, $2, $3) AND applicable(applies, $7)
-        ORDER BY distance, passage_id
+        SELECT v.passage_id, (v.embedding <=> $5) + 0 AS distance
+        FROM {vectors} AS v
+        WHERE v.namespace = $1 AND NOT v.hidden AND {labels}
+        ORDER BY distance, v.passage_id
         OFFSET 0
     ) AS v JOIN passages AS p ON p.namespace = $1 AND p.passage_id = v.passage_id
     WHERE {passes} AND {filter}
@@ -148,13 +230,22 @@ SELECT
     LIMIT $6
 
 -- fragment: nearest_approximate
--- Only the bare operator can use the index; its order is nearly right, and the caller sorts again.
-    SELECT v.passage_id, v.embedding <=> $5 AS distance
-    FROM {vectors} AS v JOIN passages AS p ON p.namespace = $1 AND p.passage_id = v.passage_id
-    WHERE v.namespace = $1 AND NOT v.hidden AND visible(v.restricting, $2, $3) AND applicable(v.applies, $7)
-        AND {passes} AND {filter}
-    ORDER BY v.embedding <=> $5
-    LIMIT $6
+-- Only the bare operator can use the index; its order is nearly right, and the caller sorts again. Where the rest of the
+-- filter lets so little through that the walk gave up, all is compared after all.
+    WITH walked AS MATERIALIZED (
+        SELECT v.passage_id, v.embedding <=> $5 AS distance
+        FROM {vectors} AS v JOIN passages AS p ON p.namespace = $1 AND p.passage_id = v.passage_id
+        WHERE v.namespace = $1 AND NOT v.hidden AND {labels} AND {passes} AND {filter}
+        ORDER BY v.embedding <=> $5
+        LIMIT $6
+    )
+    SELECT passage_id, distance FROM walked WHERE (SELECT count(*) FROM walked) >= $6
+    UNION ALL
+    SELECT passage_id, distance
+    FROM (
+{nearest_exact}
+    ) AS compared
+    WHERE (SELECT count(*) FROM walked) < $6
 
 -- fragment: asked
 -- The query's lexemes. Stems are the terms by which coverage is told. Of the exact forms those without a stem are stop
@@ -178,6 +269,9 @@ SELECT
 
 -- fragment: words_none
 -- No word is looked up.
+asked AS (
+    SELECT NULL::text AS lexeme WHERE false
+),
 weighed AS (
     SELECT NULL::float8 AS idf, NULL::boolean AS is_term WHERE false
 ),
@@ -276,10 +370,29 @@ nearest AS MATERIALIZED (
 ranked AS (
     SELECT scored.*, row_number() OVER (ORDER BY words DESC, passage_id) AS place FROM scored
 ),
+placed AS (
+    SELECT nearest.*, row_number() OVER (ORDER BY distance, passage_id) AS place FROM nearest
+),
 found AS MATERIALIZED (
-    SELECT passage_id, nearest.distance, ranked.words, ranked.covered
-    FROM ranked FULL JOIN nearest USING (passage_id)
-    WHERE nearest.distance IS NOT NULL OR ranked.place <= $6
+    SELECT
+        p.passage_id, p.kind, p.owner_key, p.ordinal, p.status, p.importance, p.author_key, p.source_system,
+        p.source_stream, p.occurred_at, p.place_in_stream,
+        -- Bytes beyond one a character: Latin has next to none, every other script at least one a letter.
+        octet_length(p.text) - length(p.text) < $15 * length(p.text) AS is_latin,
+        placed.distance, ranked.words, ranked.covered,
+        p.author_key <> '' AND p.source_stream <> '' AND least(placed.place, ranked.place) <= $16 AS has_neighbors
+    FROM ranked FULL JOIN placed USING (passage_id)
+        JOIN passages AS p ON p.namespace = $1 AND p.passage_id = coalesce(ranked.passage_id, placed.passage_id)
+    WHERE placed.distance IS NOT NULL OR ranked.place <= $6
+),
+-- Those of the authors whom the query names: by a word of their key, title or aliases.
+named AS MATERIALIZED (
+    SELECT author.key
+    FROM (SELECT DISTINCT author_key AS key FROM found WHERE author_key <> '' LIMIT $17) AS author
+        LEFT JOIN entities AS e ON e.namespace = $1 AND e.natural_key = author.key AND visible(e.restricting, $2, $3)
+    WHERE tsvector_to_array(lexemes(concat_ws(
+        ' ', substr(author.key, strpos(author.key, ':') + 1), e.title, array_to_string(e.aliases, ' '))))
+        && (SELECT array_agg(lexeme) FROM asked)
 )
 SELECT
     p.passage_id,
@@ -292,9 +405,24 @@ SELECT
             AND mark.item_kind = CASE p.kind WHEN 2 THEN 2 ELSE 3 END) THEN 3 ELSE p.status END AS status,
     p.importance,
     p.author_key,
-    -- Bytes beyond one a character: Latin has next to none, every other script at least one a letter.
-    octet_length(p.text) - length(p.text) < $15 * length(p.text) AS is_latin,
-    found.distance,
-    coalesce(found.words, 0) AS words,
-    coalesce(found.covered / nullif((SELECT sum(idf) FROM weighed WHERE is_term), 0), 0) AS coverage
-FROM found JOIN passages AS p ON p.namespace = $1 AND p.passage_id = found.passage_id;
+    p.author_key IN (SELECT key FROM named) AS is_by_named,
+    -- What was said right before and right after, nearest first; only of those that lead a signal's list.
+    CASE WHEN p.has_neighbors THEN ARRAY(
+        SELECT n.passage_id FROM passages AS n
+        WHERE n.namespace = $1 AND n.source_system = p.source_system AND n.source_stream = p.source_stream
+            AND (n.occurred_at, n.place_in_stream, n.ordinal) < (p.occurred_at, p.place_in_stream, p.ordinal)
+            AND n.author_key <> '' AND n.source_stream <> '' AND NOT n.hidden AND visible(n.restricting, $2, $3)
+        ORDER BY n.occurred_at DESC, n.place_in_stream DESC, n.ordinal DESC
+        LIMIT 2) END AS said_before,
+    CASE WHEN p.has_neighbors THEN ARRAY(
+        SELECT n.passage_id FROM passages AS n
+        WHERE n.namespace = $1 AND n.source_system = p.source_system AND n.source_stream = p.source_stream
+            AND (n.occurred_at, n.place_in_stream, n.ordinal) > (p.occurred_at, p.place_in_stream, p.ordinal)
+            AND n.author_key <> '' AND n.source_stream <> '' AND NOT n.hidden AND visible(n.restricting, $2, $3)
+        ORDER BY n.occurred_at, n.place_in_stream, n.ordinal
+        LIMIT 2) END AS said_after,
+    p.is_latin,
+    p.distance,
+    coalesce(p.words, 0) AS words,
+    coalesce(p.covered / nullif((SELECT sum(idf) FROM weighed WHERE is_term), 0), 0) AS coverage
+FROM found AS p

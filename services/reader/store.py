@@ -31,6 +31,8 @@ class SearchSpace:
     """Empty: no space is active."""
     table: str
     """Its table of vectors; empty as well."""
+    label_sets: tuple[int, ...] | None
+    """The sets of labels that are let through. None: all, or there are too many to tell."""
 
 
 class Store:
@@ -76,24 +78,43 @@ class Snapshot:
         self._seen = (view.namespace, list(view.granted), view.sees_all)
         self._vectors: str | None = None
 
-    async def prepare_search(self, *, ordered_above: int) -> SearchSpace:
-        """Says what a search meets. Above so many passages the planner walks the vector index from then on."""
-        [row] = await self._fetch(_SEARCH.prepare_search, tuning.COUNTED_PASSAGES)
+    async def prepare_search(self, wanted: Filter) -> SearchSpace:
+        """Says what a search meets."""
+        if self._view.sees_all and not wanted.labels:
+            [row] = await self._fetch(_SEARCH.prepare_search, tuning.COUNTED_PASSAGES)
+        else:
+            [row] = await self._fetch(
+                _SEARCH.prepare_labelled_search, tuning.COUNTED_PASSAGES, list(wanted.labels), tuning.LABEL_SETS
+            )
         self._vectors = row["table_name"] or ""
-        if row["passages"] > ordered_above:
-            await self._connection.execute(_SEARCH.prefer_index_order)
-        return SearchSpace(row["passages"], row["fingerprint"] or "", self._vectors)
+        sets = row["label_sets"]
+        return SearchSpace(
+            row["passages"], row["fingerprint"] or "", self._vectors, None if sets is None else tuple(sets)
+        )
+
+    async def walks_index(self, space: SearchSpace, *, exact_scan_rows: int) -> bool:
+        """Whether the vectors of a space are searched approximately, which the planner is told then."""
+        if space.passages <= exact_scan_rows or not space.table:
+            return False
+        labels = "counted_by_row" if space.label_sets is None else "counted_by_set"
+        statement = _SEARCH.with_table("walks_index", vectors=space.table, labels_counted=labels)
+        [row] = await self._fetch(statement, space.label_sets, exact_scan_rows, tuning.WALKED_SHARE)
+        return bool(row["walks"])
 
     async def search(
         self, space: SearchSpace, *, words: str, vector: bytes | None, approximate: bool, wanted: Filter, limit: int
     ) -> list[Candidate]:
         """Candidates, at most `limit` a signal, in no order. Without vector or words, the other signal alone."""
         statement = search_statement(
-            space.table if vector else "", approximate=approximate, words=words, passages=space.passages, wanted=wanted
+            space.table if vector else "",
+            approximate=approximate,
+            by_label_set=space.label_sets is not None,
+            words=words,
+            passages=space.passages,
+            wanted=wanted,
         )
-        rows = await self._fetch(
-            statement, words, vector, *search_arguments(wanted, self.holders(wanted), space.passages, limit)
-        )
+        arguments = search_arguments(wanted, self.holders(wanted), space.passages, limit, space.label_sets)
+        rows = await self._fetch(statement, words, vector, *arguments)
         return [Candidate(*row.values()) for row in rows]
 
     def holders(self, wanted: Filter) -> list[str]:

@@ -22,15 +22,15 @@ WHERE passages.namespace = given.namespace AND passages.passage_id = given.passa
 WITH written AS (
     INSERT INTO passages (
         namespace, kind, owner_key, ordinal, owner_kind, title, heading, text, source_path, token_count, meta,
-        embedding_hash, observation_id, source_system, source_stream, occurred_at, author_key, valid_from, valid_to,
-        expires_at, importance, status, scopes, restricting, applies, hidden)
+        embedding_hash, observation_id, source_system, source_stream, occurred_at, author_key, place_in_stream, valid_from,
+        valid_to, expires_at, importance, status, scopes, restricting, applies, hidden)
     SELECT namespace, kind, owner_key, ordinal, owner_kind, title, heading, text, source_path, token_count, meta::jsonb,
-           embedding_hash, observation_id, source_system, source_stream, occurred_at, author_key, valid_from, valid_to,
-           expires_at, importance, status, scopes, restricting, applies, hidden
+           embedding_hash, observation_id, source_system, source_stream, occurred_at, author_key, place_in_stream, valid_from,
+           valid_to, expires_at, importance, status, scopes, restricting, applies, hidden
     FROM json_to_recordset($1::json) AS given (
     namespace text, kind smallint, owner_key text, ordinal integer, owner_kind text, title text,
     heading text, text text, source_path text, token_count integer, meta text, embedding_hash text,
-    observation_id text, source_system text, source_stream text, occurred_at timestamptz, author_key text,
+    observation_id text, source_system text, source_stream text, occurred_at timestamptz, author_key text, place_in_stream text,
     valid_from timestamptz, valid_to timestamptz, expires_at timestamptz, importance smallint,
     status smallint, scopes text[], restricting text[], applies text[], hidden boolean)
     RETURNING namespace, passage_id, embedding_hash
@@ -47,15 +47,15 @@ LIMIT 1;
 -- Returns those that are new or changed in anything; the others' rows and index entries are not touched.
 INSERT INTO passages AS passage (
     namespace, kind, owner_key, ordinal, owner_kind, title, heading, text, source_path, token_count, meta,
-    embedding_hash, observation_id, source_system, source_stream, occurred_at, author_key, valid_from, valid_to,
-    expires_at, importance, status, scopes, restricting, applies, hidden)
+    embedding_hash, observation_id, source_system, source_stream, occurred_at, author_key, place_in_stream, valid_from,
+    valid_to, expires_at, importance, status, scopes, restricting, applies, hidden)
 SELECT namespace, kind, owner_key, ordinal, owner_kind, title, heading, text, source_path, token_count, meta::jsonb,
-       embedding_hash, observation_id, source_system, source_stream, occurred_at, author_key, valid_from, valid_to,
-       expires_at, importance, status, scopes, restricting, applies, hidden
+       embedding_hash, observation_id, source_system, source_stream, occurred_at, author_key, place_in_stream, valid_from,
+       valid_to, expires_at, importance, status, scopes, restricting, applies, hidden
 FROM json_to_recordset($1::json) AS given (
     namespace text, kind smallint, owner_key text, ordinal integer, owner_kind text, title text,
     heading text, text text, source_path text, token_count integer, meta text, embedding_hash text,
-    observation_id text, source_system text, source_stream text, occurred_at timestamptz, author_key text,
+    observation_id text, source_system text, source_stream text, occurred_at timestamptz, author_key text, place_in_stream text,
     valid_from timestamptz, valid_to timestamptz, expires_at timestamptz, importance smallint,
     status smallint, scopes text[], restricting text[], applies text[], hidden boolean)
 ON CONFLICT (namespace, kind, owner_key, ordinal) DO UPDATE
@@ -63,18 +63,19 @@ SET owner_kind = excluded.owner_kind, title = excluded.title, heading = excluded
     source_path = excluded.source_path, token_count = excluded.token_count, meta = excluded.meta,
     embedding_hash = excluded.embedding_hash, observation_id = excluded.observation_id,
     source_system = excluded.source_system, source_stream = excluded.source_stream,
-    occurred_at = excluded.occurred_at, author_key = excluded.author_key, valid_from = excluded.valid_from,
+    occurred_at = excluded.occurred_at, author_key = excluded.author_key, place_in_stream = excluded.place_in_stream,
+    valid_from = excluded.valid_from,
     valid_to = excluded.valid_to, expires_at = excluded.expires_at, importance = excluded.importance,
     status = excluded.status, scopes = excluded.scopes, restricting = excluded.restricting,
     applies = excluded.applies, hidden = excluded.hidden
 WHERE (passage.owner_kind, passage.title, passage.heading, passage.text, passage.source_path, passage.token_count,
        passage.meta, passage.embedding_hash, passage.observation_id, passage.source_system, passage.source_stream,
-       passage.occurred_at, passage.author_key, passage.valid_from, passage.valid_to, passage.expires_at,
+       passage.occurred_at, passage.author_key, passage.place_in_stream, passage.valid_from, passage.valid_to, passage.expires_at,
        passage.importance, passage.status, passage.scopes, passage.hidden)
     IS DISTINCT FROM
       (excluded.owner_kind, excluded.title, excluded.heading, excluded.text, excluded.source_path,
        excluded.token_count, excluded.meta, excluded.embedding_hash, excluded.observation_id, excluded.source_system,
-       excluded.source_stream, excluded.occurred_at, excluded.author_key, excluded.valid_from, excluded.valid_to,
+       excluded.source_stream, excluded.occurred_at, excluded.author_key, excluded.place_in_stream, excluded.valid_from, excluded.valid_to,
        excluded.expires_at, excluded.importance, excluded.status, excluded.scopes, excluded.hidden)
 RETURNING passage.namespace, passage.kind, passage.owner_key, passage.ordinal, passage.passage_id,
           passage.embedding_hash;

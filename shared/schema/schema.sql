@@ -39,15 +39,39 @@ CREATE FUNCTION visible(restricting text[], granted text[], sees_all boolean) RE
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN sees_all OR restricting = '{}'::text[] OR restricting && granted;
 
--- Whether labels of elsewhere exclude a row: it has labels of a requested type, and none of the requested values (AC-3).
-CREATE FUNCTION labels_of_elsewhere(applies text[], requested text[]) RETURNS boolean
+-- Which labels a row has, as one number: rows with equal labels have equal ones.
+CREATE FUNCTION label_set(restricting text[], applies text[]) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN EXISTS (
-        SELECT 1
-        FROM unnest(applies) AS own (label)
-        WHERE split_part(own.label, ':', 1) IN (SELECT split_part(asked, ':', 1) FROM unnest(requested) AS asked)
-        GROUP BY split_part(own.label, ':', 1)
-        HAVING NOT bool_or(own.label = ANY (requested)));
+    RETURN hash_array_extended(applies, hash_array_extended(restricting, 0));
+
+-- Whether labels of elsewhere exclude a row: it has labels of a requested type, and none of the requested values (AC-3).
+-- Asked of very many rows, hence no query within.
+CREATE FUNCTION labels_of_elsewhere(applies text[], requested text[]) RETURNS boolean
+    LANGUAGE plpgsql IMMUTABLE PARALLEL SAFE
+AS $$
+DECLARE
+    asked text;
+    own text;
+    kind text;
+    met text[] := '{}';
+    missed text[] := '{}';
+BEGIN
+    FOREACH asked IN ARRAY requested LOOP
+        kind := split_part(asked, ':', 1);
+        IF asked = ANY (applies) THEN
+            met := met || kind;
+            CONTINUE;
+        END IF;
+        FOREACH own IN ARRAY applies LOOP
+            IF split_part(own, ':', 1) = kind THEN
+                missed := missed || kind;
+                EXIT;
+            END IF;
+        END LOOP;
+    END LOOP;
+    RETURN NOT missed <@ met;
+END
+$$;
 
 -- Whether a row applies where the request is (AC-3). Rows without labels and requests without labels cost nothing.
 CREATE FUNCTION applicable(applies text[], requested text[]) RETURNS boolean
@@ -293,6 +317,8 @@ CREATE TABLE passages (
     hidden boolean NOT NULL DEFAULT false,
     recorded_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     tsv tsvector NOT NULL GENERATED ALWAYS AS (lexemes(title || E'\n' || heading || E'\n' || text)) STORED,
+    -- Where what somebody said stands among what its stream said at one moment. Compares byte by byte.
+    place_in_stream text COLLATE "C" NOT NULL DEFAULT '',
     PRIMARY KEY (namespace, passage_id)
 );
 -- Writing an ordinal again replaces it (DO-2).
@@ -303,11 +329,16 @@ CREATE INDEX passages_by_words ON passages USING gin (namespace, tsv) WHERE NOT 
 CREATE INDEX passages_by_meta ON passages USING gin (namespace, meta jsonb_path_ops) WHERE meta <> '{}';
 -- By which an exact text finds what says it (FA-9). Hashed: a text may be longer than an index entry.
 CREATE INDEX passages_by_text ON passages (namespace, hashtextextended(normal_form(text), 0));
--- Neighbours in a session, in time.
-CREATE INDEX passages_by_stream ON passages (namespace, source_system, source_stream, occurred_at);
+-- Neighbours in a session: what somebody said there, in order.
+CREATE INDEX passages_by_stream
+    ON passages (namespace, source_system, source_stream, occurred_at, place_in_stream, ordinal)
+    WHERE author_key <> '' AND source_stream <> '' AND NOT hidden;
 -- By which documents that share pieces of text find each other.
 CREATE INDEX passages_by_hash ON passages (namespace, embedding_hash)
     WHERE kind = 1 AND owner_kind <> 'observation' AND NOT hidden;
+
+-- The sets of labels that occur in a namespace, and how many passages each has.
+CREATE INDEX passages_by_labels ON passages (namespace, label_set(restricting, applies)) WHERE NOT hidden;
 
 -- Vector spaces: one fingerprint, one table of vectors. Global: a space serves all namespaces.
 CREATE TABLE embedding_spaces (
@@ -328,10 +359,13 @@ CREATE TABLE embedding_spaces (
 CREATE UNIQUE INDEX embedding_spaces_one_active ON embedding_spaces (state) WHERE state = 'active';
 
 -- Makes the table of a space's vectors. They live apart from the text, whose row and index entries are never rewritten
--- when a vector arrives, and carry the filter columns, so that a filtered index scan can go on (AC-4, EM-4).
+-- when a vector arrives, and carry the filter columns, so that a filtered index scan can go on (AC-4, EM-4). Partitioned, so
+-- that a large namespace is most of the graph that is walked for it: of what it is a small part of, it finds too little.
 CREATE FUNCTION create_vector_table(table_name text, dimension integer) RETURNS void
     LANGUAGE plpgsql
 AS $$
+DECLARE
+    partitions CONSTANT integer := 16;
 BEGIN
     EXECUTE format(
         'CREATE TABLE IF NOT EXISTS %1$I (
@@ -343,11 +377,22 @@ BEGIN
             applies text[] NOT NULL,
             hidden boolean NOT NULL,
             embedding halfvec(%2$s) NOT NULL,
+            label_set bigint NOT NULL GENERATED ALWAYS AS (label_set(restricting, applies)) STORED,
             PRIMARY KEY (namespace, passage_id),
-            FOREIGN KEY (namespace, passage_id) REFERENCES passages ON DELETE CASCADE)',
+            FOREIGN KEY (namespace, passage_id) REFERENCES passages ON DELETE CASCADE
+        ) PARTITION BY HASH (namespace)',
         table_name, dimension);
+    FOR number IN 0 .. partitions - 1 LOOP
+        EXECUTE format(
+            'CREATE TABLE IF NOT EXISTS %1$I PARTITION OF %2$I FOR VALUES WITH (MODULUS %3$s, REMAINDER %4$s)',
+            format('%s_%s', table_name, number), table_name, partitions, number);
+    END LOOP;
     EXECUTE format(
         'CREATE INDEX IF NOT EXISTS %1$I ON %2$I (namespace, embedding_hash)', table_name || '_by_hash', table_name);
+    -- Rows by their labels, and how many there are.
+    EXECUTE format(
+        'CREATE INDEX IF NOT EXISTS %1$I ON %2$I (namespace, label_set) WHERE NOT hidden',
+        table_name || '_by_labels', table_name);
     EXECUTE format(
         'CREATE INDEX IF NOT EXISTS %1$I ON %2$I USING hnsw (embedding halfvec_cosine_ops) WHERE NOT hidden',
         table_name || '_by_meaning', table_name);

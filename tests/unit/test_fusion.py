@@ -30,7 +30,7 @@ def candidate(
     is_latin: bool = True,
 ) -> Candidate:
     passage_id = hash((key, ordinal))
-    return Candidate(passage_id, kind, key, ordinal, status, 0, "", is_latin, distance, words, coverage)
+    return Candidate(passage_id, kind, key, ordinal, status, 0, "", False, None, None, is_latin, distance, words, coverage)
 
 
 def fused(*candidates: Candidate) -> dict[str, float]:

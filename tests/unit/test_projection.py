@@ -32,22 +32,22 @@ def test_content_becomes_a_document_of_the_observation() -> None:
     assert document.body == passage.text == "Server\r\nfell down"
     assert document.entity_key == passage.owner_key == found.observation_id
     assert entity.fields["kind"] == passage.owner_kind == "observation"
-    assert (passage.kind, passage.ordinal, passage.title, passage.heading) == (1, 0, "alice", "2026-08-07")
+    assert (passage.kind, passage.ordinal, passage.title, passage.heading) == (1, 0, "[2026-08-07] alice:", "")
     assert (passage.source_system, passage.source_stream, passage.author_key) == ("jira", "ops", "person:alice")
     assert (passage.occurred_at, passage.scopes) == (OCCURRED, ("a:1", "b:2"))
-    assert passage.embedding_hash == embedding_hash("alice", "2026-08-07", passage.text)
+    assert passage.embedding_hash == embedding_hash("[2026-08-07] alice:", "", passage.text)
 
 
 @pytest.mark.parametrize(
     ("parties", "title"),
     [
-        ({"actor": ALICE, "subject": {"type": "task", "id": "T-1"}}, "alice"),
+        ({"actor": ALICE, "subject": {"type": "task", "id": "T-1"}}, "[2026-08-07] alice:"),
         ({"subject": {"type": "task", "id": "T-1"}}, "T-1"),
-        ({}, "note"),
+        ({}, ""),
     ],
 )
 def test_title_of_content(parties: dict[str, Any], title: str) -> None:
-    """DO-3: the actor's id, else the subject's, else the kind."""
+    """DO-3: who said it and when, else the subject, else nothing: what content of nobody is titled is noise."""
     assert projected(content="x", **parties).documents[0].passages[0].title == title
 
 
@@ -159,9 +159,9 @@ def test_projection_is_pure() -> None:
 @pytest.mark.parametrize("moment", ["0001-01-01T00:00:00Z", "9999-12-31T23:59:59.999999Z", "2024-02-29T00:00:00Z"])
 def test_edges_of_the_calendar(moment: str) -> None:
     """OB-5: every year that can be said can be projected and merged."""
-    found = projected({"fact": FACT}, content="x", occurred_at=at(moment))
+    found = projected({"fact": FACT}, content="x", occurred_at=at(moment), actor=ALICE)
     [passage] = found.documents[0].passages
-    assert passage.heading == moment[:10]
+    assert passage.title == f"[{moment[:10]}] alice:"
     assert merge_entity(None, found.entities[:1]).last_seen_at == found.occurred_at
 
 

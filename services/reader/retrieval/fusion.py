@@ -42,14 +42,15 @@ class Fused(NamedTuple):
 def fuse(lists: Lists) -> list[Fused]:
     """All candidates of the lists, best first; equal scores in the order of their keys.
 
-    A score is the sum of the signals' shares by their weights: see `_weights`. Stale items are ranked down. Of several
-    passages of one item the best stays.
+    A score is the sum of the signals' shares by their weights, over the most that it could be: see `weights`. Stale
+    items are ranked down. Of several passages of one item the best stays.
     """
-    weights = _weights(lists)
+    weighed = weights(lists)
+    most = max(1.0, sum(weight for signal, weight in weighed.items() if lists[signal]))
     scores: dict[int, list[SignalScore]] = {}
     candidates: dict[int, Candidate] = {}
     for signal, found in lists.items():
-        weight = weights[signal]
+        weight = weighed[signal] / most
         for candidate, raw, share, rank in found:
             candidates[candidate.passage_id] = candidate
             scores.setdefault(candidate.passage_id, []).append(SignalScore(signal, raw, share * weight, rank))
@@ -58,18 +59,30 @@ def fuse(lists: Lists) -> list[Fused]:
     return _one_per_item(fused)
 
 
-def _weights(lists: Lists) -> dict[Signal, float]:
-    """The main signals share one: vector weight for the nearest, 1 less it for words, times min(1, coverage / gate)².
+def weights(lists: Lists) -> dict[Signal, float]:
+    """What the best of each list adds to a score.
 
-    Where one of them found nothing the other counts whole. What the others say is added to that.
+    Words and vectors share one: the vector weight for the nearest, 1 less it for the best by words, times
+    min(1, coverage / gate)². Where one of the two found nothing the other counts whole. The others add to that.
     """
-    weights = {signal: tuning.WEIGHTS.get(signal, 1.0) for signal in lists}
+    weighed = {signal: tuning.WEIGHTS.get(signal, 1.0) for signal in lists}
     words = lists.get(Signal.LEXICAL)
     if words and lists.get(Signal.VECTOR):
         gate = min(1.0, coverage(words) / tuning.COVERAGE_GATE) ** 2
-        weights[Signal.LEXICAL] = (1 - tuning.VECTOR_WEIGHT) * gate
-        weights[Signal.VECTOR] = tuning.VECTOR_WEIGHT
-    return weights
+        weighed[Signal.LEXICAL] = (1 - tuning.VECTOR_WEIGHT) * gate
+        weighed[Signal.VECTOR] = tuning.VECTOR_WEIGHT
+    return weighed
+
+
+def blended(lists: Lists) -> dict[int, float]:
+    """Sums of the signals' shares by their weights, by passage."""
+    weighed = weights(lists)
+    scores: dict[int, float] = {}
+    for signal, found in lists.items():
+        weight = weighed[signal]
+        for candidate, _, share, _ in found:
+            scores[candidate.passage_id] = scores.get(candidate.passage_id, 0.0) + share * weight
+    return scores
 
 
 def _fused(candidate: Candidate, signals: list[SignalScore]) -> Fused:

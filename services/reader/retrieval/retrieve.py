@@ -13,8 +13,11 @@ from services.reader.names import by_all_names
 from services.reader.provenance import origins
 from services.reader.retrieval import tuning
 from services.reader.retrieval.abstention import Abstention, Relevance, judge
-from services.reader.retrieval.fusion import Fused, fuse
+from services.reader.retrieval.authorship import by_author
+from services.reader.retrieval.fusion import Fused, Lists, blended, fuse
 from services.reader.retrieval.lexical import by_words
+from services.reader.retrieval.neighbors import by_neighbors
+from services.reader.retrieval.ranking import Ranked
 from services.reader.retrieval.script import is_latin
 from services.reader.retrieval.signals import SIGNALS, Cause, Mode, Signal, SignalMissing
 from services.reader.retrieval.vector import by_meaning
@@ -117,14 +120,15 @@ class Retriever:
 
     async def _found(self, snapshot: Snapshot, query: Query, vector: QueryVector | Cause | None) -> Retrieved:
         begun = perf_counter()
-        space = await snapshot.prepare_search(ordered_above=self.exact_scan_rows)
+        space = await snapshot.prepare_search(query.wanted)
         vector = self._comparable(vector, space)
+        is_compared = isinstance(vector, QueryVector)
         words = query.text if Signal.LEXICAL in SIGNALS[query.mode] else ""
         candidates = await snapshot.search(
             space,
             words=words,
             vector=vector.halfvec if isinstance(vector, QueryVector) else None,
-            approximate=space.passages > self.exact_scan_rows,
+            approximate=is_compared and await snapshot.walks_index(space, exact_scan_rows=self.exact_scan_rows),
             wanted=await by_all_names(snapshot, query.wanted),
             limit=max(tuning.SIGNAL_CANDIDATES, query.limit),
         )
@@ -132,7 +136,7 @@ class Retriever:
             vector = Cause.NO_VECTORS
         searched = perf_counter()
         by_word, nearest = by_words(candidates), by_meaning(candidates)
-        fused = fuse({Signal.LEXICAL: by_word, Signal.VECTOR: nearest})
+        fused = fuse(_lists(query.mode, candidates, by_word, nearest))
         fingerprint = vector.fingerprint if isinstance(vector, QueryVector) else ""
         judgement = judge(
             by_word if words else None,
@@ -161,6 +165,16 @@ class Retriever:
             return Cause.NO_VECTORS if space.passages else None
         self.embedder.forget()
         return Cause.MODEL_MISMATCH
+
+
+def _lists(mode: Mode, candidates: Sequence[Candidate], words: Sequence[Ranked], nearest: Sequence[Ranked]) -> Lists:
+    """What each signal found. Neighbours and authors bring nothing by themselves: they lift what others found."""
+    lists: dict[Signal, Sequence[Ranked]] = {Signal.LEXICAL: words, Signal.VECTOR: nearest}
+    if Signal.NEIGHBOR in SIGNALS[mode]:
+        lists[Signal.NEIGHBOR] = by_neighbors(candidates, blended(lists))
+    if Signal.AUTHOR in SIGNALS[mode]:
+        lists[Signal.AUTHOR] = by_author(candidates)
+    return lists
 
 
 async def _has_no_vectors(snapshot: Snapshot, space: SearchSpace, candidates: Sequence[Candidate]) -> bool:

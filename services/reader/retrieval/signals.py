@@ -10,6 +10,8 @@ class Signal(IntEnum):
 
     LEXICAL = 1
     VECTOR = 3
+    AUTHOR = 6
+    NEIGHBOR = 7
 
 
 class Mode(IntEnum):
@@ -22,7 +24,7 @@ class Mode(IntEnum):
 
 
 SIGNALS: dict[Mode, frozenset[Signal]] = {
-    Mode.FULL: frozenset({Signal.LEXICAL, Signal.VECTOR}),
+    Mode.FULL: frozenset({Signal.LEXICAL, Signal.VECTOR, Signal.AUTHOR, Signal.NEIGHBOR}),
     Mode.LEXICAL: frozenset({Signal.LEXICAL}),
     Mode.VECTOR: frozenset({Signal.VECTOR}),
 }

@@ -24,11 +24,24 @@ COUNTED_ROWS = 20_000
 FEW_PASSAGES = 3_000
 """Passages of a namespace up to which each that holds a word of the query is scored, however common the word."""
 
-COUNTED_PASSAGES = 200_000
-"""Passages of a namespace up to which they are counted."""
+COUNTED_PASSAGES = 50_000
+"""Passages of a namespace up to which they are counted: only the rarity of words is told by it, by the logarithm."""
+
+LABEL_SETS = 512
+"""Different sets of labels in a namespace up to which they are looked through: a search by them costs what it finds."""
+
+WALKED_SHARE = 0.1
+"""Share of the vector index that must be let through for it to be walked. Recall@10 by the share, of 100,000: .086
+.9925, .45 .9975, .67 and more 1; and the smaller the share, the longer the walk."""
 
 LEXICAL_ROWS = 5_000
 """Rows that the rarest lexemes may bring for scoring: of 193,000, 98 % of the top 10 in a tenth of the time."""
+
+LEADING = 40
+"""Candidates at the head of the words' and of the vectors' list whose neighbours in the stream count."""
+
+AUTHORS = 200
+"""Authors of candidates that are held against the query's words."""
 
 PROVENANCE_LINKS = 20
 """Observations named for one item."""
@@ -43,7 +56,10 @@ COVERAGE_GATE = 0.5
 ru→en, en→en: with 0.15 .946, .838, .824, .984; with 0.28 .948, .876, .826, .984; with 0.4 .953, .887, .826, .984; with
 0.6 .960, .892, .824, .981. Chosen on these very questions, so none of these is a held-out figure: provisional."""
 
-WEIGHTS: dict[Signal, float] = {}
+NEIGHBOR_WEIGHTS = (0.2, 0.1)
+"""What the scores of the two neighbours on each side in the stream count, nearest first."""
+
+WEIGHTS: dict[Signal, float] = {Signal.NEIGHBOR: 1.0, Signal.AUTHOR: 0.2}
 """Of the signals beside words and vectors: what the best of a list adds to the score."""
 
 STALE_FACTOR = 0.8

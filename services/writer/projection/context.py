@@ -15,6 +15,7 @@ from services.writer.projection.references import check_key_length, key_of
 from services.writer.projection.refusal import Refused
 from services.writer.projection.rows import Stamp
 from services.writer.projection.strict import check_key
+from shared.natural_order import natural_order
 from shared.timestamps import to_datetime, to_microseconds
 
 # The observation's own rows come before those of its assertions, which may say more of the same entity.
@@ -32,6 +33,8 @@ class Context:
     actor_key: str
     source_system: str
     source_stream: str
+    # Where what somebody said stands in its stream, where moments are equal.
+    place_in_stream: str
     provenance: bytes
     # Titles and kinds that entity assertions of this observation give, by key: what their texts are shown under.
     titles: Mapping[str, str]
@@ -83,6 +86,7 @@ def context_of(namespace: str, observation: Observation, observation_id: str, pa
         actor_key=packs.key(ids.typed_key(observation.actor)) if observation.HasField("actor") else "",
         source_system=observation.source.system,
         source_stream=observation.source.stream,
+        place_in_stream=natural_order(observation.source.external_id) if observation.HasField("actor") else "",
         provenance=serialized(observation.provenance),
         titles=titles,
         kinds=kinds,

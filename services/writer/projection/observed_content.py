@@ -49,6 +49,13 @@ def _title(observation: Observation) -> str:
     return observation.actor.id or observation.subject.id or observation.kind
 
 
+def _passage_title(observation: Observation, context: Context) -> str:
+    """Who said it and when, as a transcript would: by that it is found as well. Of nobody's words the subject, if any."""
+    if observation.actor.id:
+        return f"[{context.occurred_at.date().isoformat()}] {observation.actor.id}:"
+    return str(observation.subject.id)
+
+
 def _source_path(observation: Observation) -> str:
     return observation.provenance.uri or observation.provenance.path
 
@@ -73,8 +80,7 @@ def _document(observation: Observation, context: Context) -> DocumentWrite:
         chunk_text(observation.content, PLAIN),
         owner_key=context.observation_id,
         owner_kind=OBSERVATION_KIND,
-        title=_title(observation),
-        heading=context.occurred_at.date().isoformat(),
+        title=_passage_title(observation, context),
         source_path=_source_path(observation),
     )
     return DocumentWrite(

@@ -48,6 +48,7 @@ def passage_of(context: Context, *, text: str, title: str = "", heading: str = "
         "source_stream": context.source_stream,
         "occurred_at": context.occurred_at,
         "author_key": context.actor_key,
+        "place_in_stream": context.place_in_stream,
     }
     return Passage(title=title, heading=heading, text=text, **{**derived, **columns})
 

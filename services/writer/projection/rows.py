@@ -132,6 +132,8 @@ class Passage:
     expires_at: datetime | None = None
     importance: int = 0
     status: int = 1
+    # Where it stands among what its stream said at one moment; compares byte by byte.
+    place_in_stream: str = ""
 
 
 @dataclass(frozen=True, slots=True)
