@@ -55,6 +55,7 @@ def serving(folder: Path) -> Iterator[tuple[EmbeddedPostgres, Content]]:
     if not made.exists():
         raise SystemExit(f"{folder} holds no store: python -m bench.big_store {folder} --rows N")
     with start(folder / "postgres") as postgres:
+        asyncio.run(migrate(postgres.dsn(), timeout_s=600))
         yield postgres, Content(json.loads(made.read_text())["rows"])
 
 
@@ -100,7 +101,8 @@ async def _dropped_indexes(connection: asyncpg.Connection, table: str) -> list[s
     found = await connection.fetch(_SQL.indexes, table)
     for row in found:
         await connection.execute(f"DROP INDEX {row['name']}")
-    return [row["definition"] for row in found]
+    # Of a partitioned table, on the partitions as well.
+    return [row["definition"].replace(" ON ONLY ", " ON ") for row in found]
 
 
 async def _copy(connection: asyncpg.Connection, block: Block, first: int) -> None:
