@@ -39,10 +39,13 @@ CREATE FUNCTION visible(restricting text[], granted text[], sees_all boolean) RE
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
     RETURN sees_all OR restricting = '{}'::text[] OR restricting && granted;
 
--- Which labels a row has, as one number: rows with equal labels have equal ones.
+-- Which labels a row has, as one number: rows with equal labels have equal ones. The hash of an empty array forgets its seed.
 CREATE FUNCTION label_set(restricting text[], applies text[]) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN hash_array_extended(applies, hash_array_extended(restricting, 0));
+    RETURN CASE
+        WHEN applies = '{}'::text[] THEN hash_array_extended(restricting, 0)
+        ELSE hash_array_extended(applies, hash_array_extended(restricting, 0))
+    END;
 
 -- Whether labels of elsewhere exclude a row: it has labels of a requested type, and none of the requested values (AC-3).
 -- Asked of very many rows, hence no query within.

@@ -1,9 +1,12 @@
 -- phase: pre
 
--- Which labels a row has, as one number: rows with equal labels have equal ones.
+-- Which labels a row has, as one number: rows with equal labels have equal ones. The hash of an empty array forgets its seed.
 CREATE FUNCTION label_set(restricting text[], applies text[]) RETURNS bigint
     LANGUAGE sql IMMUTABLE PARALLEL SAFE
-    RETURN hash_array_extended(applies, hash_array_extended(restricting, 0));
+    RETURN CASE
+        WHEN applies = '{}'::text[] THEN hash_array_extended(restricting, 0)
+        ELSE hash_array_extended(applies, hash_array_extended(restricting, 0))
+    END;
 
 -- The sets of labels that occur in a namespace, and how many passages each has.
 CREATE INDEX passages_by_labels ON passages (namespace, label_set(restricting, applies)) WHERE NOT hidden;
