@@ -46,7 +46,9 @@ SELECT
                 OR coalesce(p.valid_to, f.valid_to) > coalesce($8, now()))) AS holds,
     coalesce(f.evidence_lost, false) AS is_evidence_lost,
     -- Whether it can still be read by its id.
-    coalesce(p.kind = 1 AND NOT p.hidden, NOT coalesce(f.withdrawn OR f.evidence_lost, e.withdrawn, true)) AS is_readable,
+    CASE WHEN f.fact_id IS NOT NULL THEN NOT (f.withdrawn OR f.evidence_lost)
+         WHEN e.natural_key IS NOT NULL THEN NOT e.withdrawn
+         ELSE p.kind = 1 AND NOT p.hidden END AS is_readable,
     p.passage_id IS NOT NULL
         AND (p.status IN (1, 3) OR ($9 AND p.status = 2))
         AND (p.expires_at IS NULL OR p.expires_at > now())

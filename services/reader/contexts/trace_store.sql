@@ -16,7 +16,9 @@ WHERE NOT EXISTS (
     SELECT FROM unnest($13::text[]) AS rests (observation_id)
     WHERE NOT EXISTS (
         SELECT FROM observations AS o
-        WHERE o.namespace = $1 AND o.observation_id = rests.observation_id AND o.redacted_at IS NULL));
+        WHERE o.namespace = $1 AND o.observation_id = rests.observation_id AND o.redacted_at IS NULL))
+-- Equal compilations in one microsecond are one.
+ON CONFLICT DO NOTHING;
 
 -- name: get_trace
 -- The trace $5, if it is the caller's own. One that it holds fewer labels than then is not its own any more.
