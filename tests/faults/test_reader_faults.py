@@ -13,7 +13,6 @@ from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
 
 from services.reader.retrieval.vector import by_meaning
 from services.reader.rows import Candidate, Filter
-from services.reader.search_statement import SETTINGS, SQL, search_arguments, search_statement
 from services.reader.store import Snapshot, Store
 from services.reader.view import View
 from shared.database import Database
@@ -130,14 +129,14 @@ async def crowded(seed: Seed, rows: int, dimension: int) -> str:
 
 async def nearest(database: Database, vector: bytes, *, exact_scan_rows: int) -> list[int]:
     async def work(snapshot: Snapshot) -> list[Candidate]:
-        space = await snapshot.prepare_search(ordered_above=exact_scan_rows)
-        approximate = space.passages > exact_scan_rows
+        space = await snapshot.prepare_search(Filter())
+        approximate = await snapshot.walks_index(space, exact_scan_rows=exact_scan_rows)
         return await snapshot.search(
             space, words="", vector=vector, approximate=approximate, wanted=Filter(), limit=100
         )
 
     view = View(NAMESPACE, ("role:few",), sees_all=False)
-    candidates = await Store(database).snapshot(view, work, timeout_s=60)
+    candidates = await Store(database).snapshot(view, work, timeout_s=60, searches=True)
     return [place.candidate.passage_id for place in by_meaning(candidates)]
 
 
@@ -151,26 +150,6 @@ async def test_17_a_filter_does_not_starve_the_index(seed: Seed, database: Datab
 
     assert len(exact) == 20
     assert by_index == exact
-
-
-@pytest.mark.parametrize(("approximate", "walks"), [(True, True), (False, False)])
-async def test_17_the_plan_is_the_one_that_was_chosen(
-    seed: Seed, database: Database, approximate: bool, walks: bool
-) -> None:
-    """Fault 17; RE-2: we choose between index and exact scan, not the planner."""
-    table = await crowded(seed, rows=2_000, dimension=16)
-    vector = encode_halfvec(np.random.default_rng(1).normal(size=16))
-    statement = search_statement(table, approximate=approximate, words="", passages=2_000, wanted=Filter())
-    arguments = (NAMESPACE, [], True, "", vector, *search_arguments(Filter(), (), 2_000, 100))
-
-    async def explained(connection: Any) -> str:
-        if approximate:
-            await connection.execute(SQL.prefer_index_order)
-        return "\n".join(row[0] for row in await connection.fetch("EXPLAIN " + statement, *arguments))
-
-    plan = await database.transaction(explained, settings=SETTINGS)
-
-    assert (f"{table}_by_meaning" in plan) is walks
 
 
 @pytest.mark.parametrize("query", ["zxqv blorp", "how to boil pasta", "как сварить макароны"])
@@ -240,11 +219,11 @@ async def test_20_plans_follow_the_arguments(dsn: str, seed: Seed) -> None:
     database = Database.open(DatabaseSettings(dsn=dsn, pool_min=1, pool_max=1))
 
     async def work(snapshot: Snapshot) -> list[Candidate]:
-        space = await snapshot.prepare_search(ordered_above=20_000)
+        space = await snapshot.prepare_search(Filter())
         return await snapshot.search(space, words="alpha", vector=None, approximate=False, wanted=Filter(), limit=100)
 
     for _ in range(10):
-        assert len(await Store(database).snapshot(View(NAMESPACE, (), True), work, timeout_s=30)) == 1
+        assert len(await Store(database).snapshot(View(NAMESPACE, (), True), work, timeout_s=30, searches=True)) == 1
     async with database.connection() as connection:
         plans = await connection.fetchrow(
             "SELECT sum(generic_plans) AS generic, sum(custom_plans) AS custom FROM pg_prepared_statements"
