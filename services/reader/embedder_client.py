@@ -11,6 +11,7 @@ import numpy as np
 from palimpsest.v1 import embedder_service_pb2 as pb
 from palimpsest.v1.embedder_service_pb2_grpc import EmbedderServiceStub
 
+from services.reader.retrieval.common_direction import centred
 from services.reader.retrieval.signals import Cause, SignalMissing
 from shared.halfvec import encode_halfvec
 from shared.interceptors.deadline import deadline_s_left
@@ -27,10 +28,12 @@ _CAUSES = {
 
 @dataclass(frozen=True, slots=True)
 class QueryVector:
-    """A query's vector, in the database's binary form, and the space that it belongs to."""
+    """A query's vector less what all queries share, in the database's binary form, and the space that it belongs to."""
 
     fingerprint: str
     halfvec: bytes
+    length: float = 1.0
+    """Of the vector: cosines times this are comparable among queries."""
 
 
 class EmbedderClient:
@@ -97,4 +100,5 @@ def _vector(response: pb.EmbedResponse) -> QueryVector:
     if len(response.results) != 1 or response.results[0].WhichOneof("result") != "vector":
         raise SignalMissing(Cause.UNAVAILABLE)
     halfs = np.frombuffer(response.results[0].vector.halfs, dtype="<f2")
-    return QueryVector(response.fingerprint.id, encode_halfvec(halfs))
+    vector = centred(halfs, response.fingerprint.id)
+    return QueryVector(response.fingerprint.id, encode_halfvec(vector), float(np.linalg.norm(vector)))

@@ -12,7 +12,8 @@ from services.reader.embedder_client import EmbedderClient, QueryVector
 from services.reader.names import by_all_names
 from services.reader.provenance import origins
 from services.reader.retrieval import tuning
-from services.reader.retrieval.abstention import Abstention, Relevance, judge
+from services.reader.retrieval.abstention import Abstention, Relevance, gathered, judge
+from services.reader.retrieval.asked_about import Said, about_asked
 from services.reader.retrieval.authorship import by_author
 from services.reader.retrieval.fusion import Fused, Lists, blended, fuse
 from services.reader.retrieval.lexical import by_words
@@ -136,14 +137,19 @@ class Retriever:
             vector = Cause.NO_VECTORS
         searched = perf_counter()
         by_word, nearest = by_words(candidates), by_meaning(candidates)
-        fused = fuse(_lists(query.mode, candidates, by_word, nearest))
+        in_latin = is_latin(query.text)
+        lists = _lists(query.mode, candidates, by_word, nearest, asked_in_latin=in_latin)
+        fused = fuse(lists, asked_in_latin=in_latin)
         fingerprint = vector.fingerprint if isinstance(vector, QueryVector) else ""
-        judgement = judge(
+        evidence = gathered(
             by_word if words else None,
             nearest if fingerprint else None,
-            fingerprint,
-            asked_in_latin=is_latin(query.text),
+            fingerprint=fingerprint,
+            length=vector.length if isinstance(vector, QueryVector) else 1.0,
+            asked_in_latin=in_latin,
+            about_asked=await _about_asked(snapshot, by_word, nearest, asked_in_latin=in_latin),
         )
+        judgement = judge(evidence)
         kept = fused[: query.limit] if query.keep_irrelevant or judgement.abstention is Abstention.NONE else []
         fused_at = perf_counter()
         return Retrieved(
@@ -167,14 +173,44 @@ class Retriever:
         return Cause.MODEL_MISMATCH
 
 
-def _lists(mode: Mode, candidates: Sequence[Candidate], words: Sequence[Ranked], nearest: Sequence[Ranked]) -> Lists:
+def _lists(
+    mode: Mode,
+    candidates: Sequence[Candidate],
+    words: Sequence[Ranked],
+    nearest: Sequence[Ranked],
+    *,
+    asked_in_latin: bool,
+) -> Lists:
     """What each signal found. Neighbours and authors bring nothing by themselves: they lift what others found."""
     lists: dict[Signal, Sequence[Ranked]] = {Signal.LEXICAL: words, Signal.VECTOR: nearest}
     if Signal.NEIGHBOR in SIGNALS[mode]:
-        lists[Signal.NEIGHBOR] = by_neighbors(candidates, blended(lists))
+        lists[Signal.NEIGHBOR] = by_neighbors(candidates, blended(lists, asked_in_latin=asked_in_latin))
     if Signal.AUTHOR in SIGNALS[mode]:
         lists[Signal.AUTHOR] = by_author(candidates)
     return lists
+
+
+async def _about_asked(
+    snapshot: Snapshot, words: Sequence[Ranked], nearest: Sequence[Ranked], *, asked_in_latin: bool
+) -> float | None:
+    """Share of the best that is about the people whom the query names, by words and vectors alone: what lifts their own
+    words would prove itself. Texts are read only where the query names somebody.
+    """
+    if not any(place.candidate.is_by_named for found in (words, nearest) for place in found):
+        return None
+    best = fuse({Signal.LEXICAL: words, Signal.VECTOR: nearest}, asked_in_latin=asked_in_latin)[: tuning.PERSON_FIELD]
+    passages = await snapshot.passages_by_id([each.candidate.passage_id for each in best])
+    return about_asked(
+        [
+            Said(
+                each.score,
+                each.candidate.author_key,
+                each.candidate.is_by_named,
+                passages[each.candidate.passage_id]["text"],
+            )
+            for each in best
+        ]
+    )
 
 
 async def _has_no_vectors(snapshot: Snapshot, space: SearchSpace, candidates: Sequence[Candidate]) -> bool:
