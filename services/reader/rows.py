@@ -71,7 +71,7 @@ class Candidate(NamedTuple):
     is_by_named: bool
     """Whether the query names who said it."""
     said_before: Sequence[int] | None
-    """The passages of its stream right before it, nearest first, at most two. None: not asked for."""
+    """The passages of its stream right before it, nearest first, at most three. None: not asked for."""
     said_after: Sequence[int] | None
     """Those right after it."""
     is_latin: bool

@@ -37,13 +37,17 @@ label_sets AS MATERIALIZED (
     SELECT
         coalesce(array_agg(id) FILTER (WHERE visible(restricting, $2, $3)), '{}') AS visible,
         coalesce(array_agg(id) FILTER (WHERE visible(restricting, $2, $3) AND applicable(applies, $5)), '{}') AS applying,
-        count(*) <= $6 AS are_all
+        count(*) <= $6 AS are_all,
+        $3 OR (count(*) <= $6 AND bool_and(visible(restricting, $2, $3))) AS hide_nothing
     FROM (SELECT * FROM met LIMIT $6::bigint + 1) AS looked_at
 ),
+-- Where nothing is hidden, the index alone tells it.
 counted AS (
+    (SELECT FROM passages WHERE (SELECT hide_nothing FROM label_sets) AND namespace = $1 AND NOT hidden LIMIT $4)
+    UNION ALL
     (
         SELECT FROM passages
-        WHERE (SELECT are_all FROM label_sets)
+        WHERE (SELECT are_all AND NOT hide_nothing FROM label_sets)
             AND namespace = $1
             AND NOT hidden
             AND label_set(restricting, applies) = ANY ((SELECT visible FROM label_sets)::bigint[])
@@ -53,7 +57,10 @@ counted AS (
     UNION ALL
     (
         SELECT FROM passages
-        WHERE (SELECT NOT are_all FROM label_sets) AND namespace = $1 AND NOT hidden AND visible(restricting, $2, $3)
+        WHERE (SELECT NOT are_all AND NOT hide_nothing FROM label_sets)
+            AND namespace = $1
+            AND NOT hidden
+            AND visible(restricting, $2, $3)
         LIMIT $4
     )
 )
@@ -299,7 +306,10 @@ weighed AS MATERIALIZED (
 ),
 -- Sums run in any order, and their last bits are rounded away later.
 scored AS MATERIALIZED (
-    SELECT passage_id, sum(idf * rank) AS words, coalesce(sum(idf) FILTER (WHERE is_term), 0) AS covered
+    SELECT
+        passage_id,
+        sum(idf * rank * CASE WHEN is_term THEN 1 ELSE 0.5 END) AS words,
+        coalesce(sum(idf) FILTER (WHERE is_term), 0) AS covered
     FROM posted JOIN weighed USING (lexeme)
     WHERE is_wanted
     GROUP BY passage_id
@@ -350,7 +360,7 @@ scored AS MATERIALIZED (
         JOIN passages AS p ON p.namespace = $1 AND p.passage_id = m.passage_id
         CROSS JOIN LATERAL (
             SELECT
-                sum(w.idf * ts_rank('{1,1,1,1}', p.tsv, w.query)) AS words,
+                sum(w.idf * ts_rank('{1,1,1,1}', p.tsv, w.query) * CASE WHEN w.is_term THEN 1 ELSE 0.5 END) AS words,
                 coalesce(sum(w.idf) FILTER (WHERE w.is_term), 0) AS covered
             FROM weighed AS w
             WHERE p.tsv @@ w.query
@@ -367,8 +377,16 @@ nearest AS MATERIALIZED (
 {nearest}
 ),
 {words}
+-- One that holds more of the query's terms goes before one that repeats fewer.
+covering AS (
+    SELECT scored.passage_id, scored.words * sqrt(share.coverage) AS words, share.coverage
+    FROM scored CROSS JOIN LATERAL (
+        SELECT scored.covered / nullif((SELECT sum(idf) FROM weighed WHERE is_term), 0) AS coverage
+    ) AS share
+    WHERE share.coverage > 0
+),
 ranked AS (
-    SELECT scored.*, row_number() OVER (ORDER BY words DESC, passage_id) AS place FROM scored
+    SELECT covering.*, row_number() OVER (ORDER BY words DESC, passage_id) AS place FROM covering
 ),
 placed AS (
     SELECT nearest.*, row_number() OVER (ORDER BY distance, passage_id) AS place FROM nearest
@@ -379,7 +397,7 @@ found AS MATERIALIZED (
         p.source_stream, p.occurred_at, p.place_in_stream,
         -- Bytes beyond one a character: Latin has next to none, every other script at least one a letter.
         octet_length(p.text) - length(p.text) < $15 * length(p.text) AS is_latin,
-        placed.distance, ranked.words, ranked.covered,
+        placed.distance, ranked.words, ranked.coverage,
         p.author_key <> '' AND p.source_stream <> '' AND least(placed.place, ranked.place) <= $16 AS has_neighbors
     FROM ranked FULL JOIN placed USING (passage_id)
         JOIN passages AS p ON p.namespace = $1 AND p.passage_id = coalesce(ranked.passage_id, placed.passage_id)
@@ -413,16 +431,16 @@ SELECT
             AND (n.occurred_at, n.place_in_stream, n.ordinal) < (p.occurred_at, p.place_in_stream, p.ordinal)
             AND n.author_key <> '' AND n.source_stream <> '' AND NOT n.hidden AND visible(n.restricting, $2, $3)
         ORDER BY n.occurred_at DESC, n.place_in_stream DESC, n.ordinal DESC
-        LIMIT 2) END AS said_before,
+        LIMIT 3) END AS said_before,
     CASE WHEN p.has_neighbors THEN ARRAY(
         SELECT n.passage_id FROM passages AS n
         WHERE n.namespace = $1 AND n.source_system = p.source_system AND n.source_stream = p.source_stream
             AND (n.occurred_at, n.place_in_stream, n.ordinal) > (p.occurred_at, p.place_in_stream, p.ordinal)
             AND n.author_key <> '' AND n.source_stream <> '' AND NOT n.hidden AND visible(n.restricting, $2, $3)
         ORDER BY n.occurred_at, n.place_in_stream, n.ordinal
-        LIMIT 2) END AS said_after,
+        LIMIT 3) END AS said_after,
     p.is_latin,
     p.distance,
     coalesce(p.words, 0) AS words,
-    coalesce(p.covered / nullif((SELECT sum(idf) FROM weighed WHERE is_term), 0), 0) AS coverage
+    coalesce(p.coverage, 0) AS coverage
 FROM found AS p

@@ -39,13 +39,14 @@ class Fused(NamedTuple):
     signals: tuple[SignalScore, ...]
 
 
-def fuse(lists: Lists) -> list[Fused]:
+def fuse(lists: Lists, *, asked_in_latin: bool) -> list[Fused]:
     """All candidates of the lists, best first; equal scores in the order of their keys.
 
     A score is the sum of the signals' shares by their weights, over the most that it could be: see `weights`. Stale
-    items are ranked down. Of several passages of one item the best stays.
+    items are ranked down, and what others said than those whom the query names. Of several passages of one item the
+    best stays.
     """
-    weighed = weights(lists)
+    weighed = weights(lists, asked_in_latin=asked_in_latin)
     most = max(1.0, sum(weight for signal, weight in weighed.items() if lists[signal]))
     scores: dict[int, list[SignalScore]] = {}
     candidates: dict[int, Candidate] = {}
@@ -54,29 +55,36 @@ def fuse(lists: Lists) -> list[Fused]:
         for candidate, raw, share, rank in found:
             candidates[candidate.passage_id] = candidate
             scores.setdefault(candidate.passage_id, []).append(SignalScore(signal, raw, share * weight, rank))
-    fused = [_fused(candidate, scores[candidate.passage_id]) for candidate in in_key_order(candidates.values())]
+    names_author = bool(lists.get(Signal.AUTHOR))
+    fused = [
+        _fused(candidate, scores[candidate.passage_id], names_author) for candidate in in_key_order(candidates.values())
+    ]
     fused.sort(key=_score, reverse=True)
     return _one_per_item(fused)
 
 
-def weights(lists: Lists) -> dict[Signal, float]:
+def weights(lists: Lists, *, asked_in_latin: bool) -> dict[Signal, float]:
     """What the best of each list adds to a score.
 
     Words and vectors share one: the vector weight for the nearest, 1 less it for the best by words, times
-    min(1, coverage / gate)². Where one of the two found nothing the other counts whole. The others add to that.
+    min(1, coverage / gate)². The gate is higher where the best by words is in another script than the query: names and
+    numbers that languages share are next to no evidence. Where one of the two found nothing the other counts whole. The
+    others add to that.
     """
     weighed = {signal: tuning.WEIGHTS.get(signal, 1.0) for signal in lists}
-    words = lists.get(Signal.LEXICAL)
-    if words and lists.get(Signal.VECTOR):
-        gate = min(1.0, coverage(words) / tuning.COVERAGE_GATE) ** 2
-        weighed[Signal.LEXICAL] = (1 - tuning.VECTOR_WEIGHT) * gate
+    words, nearest = lists.get(Signal.LEXICAL), lists.get(Signal.VECTOR)
+    if words and nearest:
+        is_across = words[0].candidate.is_latin != asked_in_latin
+        gate = tuning.COVERAGE_GATE_ACROSS if is_across else tuning.COVERAGE_GATE
+        fades = min(1.0, coverage(words) / gate) ** 2
+        weighed[Signal.LEXICAL] = (1 - tuning.VECTOR_WEIGHT) * fades
         weighed[Signal.VECTOR] = tuning.VECTOR_WEIGHT
     return weighed
 
 
-def blended(lists: Lists) -> dict[int, float]:
+def blended(lists: Lists, *, asked_in_latin: bool) -> dict[int, float]:
     """Sums of the signals' shares by their weights, by passage."""
-    weighed = weights(lists)
+    weighed = weights(lists, asked_in_latin=asked_in_latin)
     scores: dict[int, float] = {}
     for signal, found in lists.items():
         weight = weighed[signal]
@@ -85,8 +93,10 @@ def blended(lists: Lists) -> dict[int, float]:
     return scores
 
 
-def _fused(candidate: Candidate, signals: list[SignalScore]) -> Fused:
+def _fused(candidate: Candidate, signals: list[SignalScore], names_author: bool) -> Fused:
     factor = tuning.STALE_FACTOR if candidate.status == Status.STALE else 1.0
+    if names_author and candidate.author_key and not candidate.is_by_named:
+        factor *= tuning.OTHERS_FACTOR
     score = factor * sum([signal.contribution for signal in signals])
     return Fused(candidate, round(min(1.0, score), TOLD_DIGITS), tuple(signals))
 

@@ -24,7 +24,7 @@ COUNTED_ROWS = 20_000
 FEW_PASSAGES = 3_000
 """Passages of a namespace up to which each that holds a word of the query is scored, however common the word."""
 
-COUNTED_PASSAGES = 50_000
+COUNTED_PASSAGES = 25_000
 """Passages of a namespace up to which they are counted: only the rarity of words is told by it, by the logarithm."""
 
 LABEL_SETS = 512
