@@ -15,7 +15,9 @@ from shared.database import Connection, Database, StatementFailed
 from shared.errors import NotFound, PalimpsestError
 from shared.statements import load_statements
 
-_SQL = load_statements(Path(__file__).with_name("trace_store.sql"))
+SQL_FILE = Path(__file__).with_name("trace_store.sql")
+
+_SQL = load_statements(SQL_FILE)
 _log = logging.getLogger(__name__)
 
 

@@ -16,9 +16,9 @@ from enum import IntEnum
 
 from services.reader.verifying.sentences import Sentence, sentences
 from services.reader.verifying.vocabulary import HELPS_NEGATE, TAKES_BACK
-from services.reader.verifying.wording import Stems, Word, wording
+from services.reader.verifying.wording import Stems, Word, begins, wording
 
-_CLAUSE = re.compile(r"\s*(?:[,;(–—]|-(?=\s)|$)")  # every dash is meant
+_CLAUSE = re.compile(r"\s*(?:[,;(–—]|-(?=\s))")  # every dash is meant
 
 
 class Verdict(IntEnum):
@@ -60,11 +60,12 @@ class _Said:
 
     item: PackedText
     words: tuple[Word, ...]
+    start: int
     end: int
 
     def quote(self, count: int) -> str:
         """The item's own text, up to its word of that number."""
-        return self.item.text[self.words[0].start : self.words[count - 1].end]
+        return self.item.text[self.start : self.words[count - 1].end]
 
 
 def verify(answer: str, pack: Iterable[PackedText], stems: Stems) -> list[Verified]:
@@ -82,7 +83,7 @@ class _Memory:
             for sentence in sentences(item.text):
                 words = wording(sentence, stems)
                 if words and not (sentence.is_question or sentence.is_quoted or item.is_hypothesis):
-                    self._by_first[words[0].form].append(_Said(item, words, sentence.end))
+                    self._by_first[words[0].form].append(_Said(item, words, begins(sentence), sentence.end))
 
     def verdict(self, sentence: Sentence, words: Sequence[Word]) -> Verified:
         """What is said of a sentence. What supports it goes before what contradicts it."""
@@ -131,8 +132,10 @@ def _other_value(said: _Said, words: Sequence[Word]) -> int:
     if len(said.words) < count or not _ends_at(said, count):
         return 0
     differing = [place for place in range(count) if not said.words[place].means(words[place])]
-    are_values = all(_is_value_at(said.words, place) and _is_value_at(words, place) for place in differing)
-    return count if differing and are_values else 0
+    values = {place for place in differing if _is_value_at(said.words, place) and _is_value_at(words, place)}
+    # What is counted has another ending with another number.
+    counted = {place for place in differing if place - 1 in values and said.words[place].is_like(words[place])}
+    return count if values and values | counted == set(differing) else 0
 
 
 def _is_value_at(words: Sequence[Word], place: int) -> bool:

@@ -16,6 +16,9 @@ Stems = Mapping[str, str]
 # A citation, as packs are cited, and the address of a link: neither is said.
 _NOT_SAID = re.compile(r"\[\d{1,4}\]|(?<=\])\([^()\s]*\)")
 
+# As many first letters as forms of one noun share, at least.
+_ALIKE = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Word:
@@ -52,6 +55,10 @@ class Word:
         """Whether a number behind it says which one is meant."""
         return self.form in NUMBERED
 
+    def is_like(self, other: Word) -> bool:
+        """Whether it begins as the other does, and is no name or number."""
+        return not (self.is_fixed or other.is_fixed) and self.form[:_ALIKE] == other.form[:_ALIKE]
+
     def means(self, other: Word) -> bool:
         """Whether it is the same word, in the same form where that matters."""
         if self.form == other.form:
@@ -64,13 +71,23 @@ def words_of(text: str) -> set[str]:
     return {normal_form(word) for word, _, _ in spans(text) if not is_number(word)}
 
 
+def begins(sentence: Sentence) -> int:
+    """Where the first word of a sentence begins, in the text that it stands in."""
+    return sentence.start + next((start for _, start, _ in spans(sentence.text)), 0)
+
+
+def _is_initial(text: str, start: int, word: str) -> bool:
+    """Whether a letter stands for a name, and is no article or conjunction."""
+    return len(word) == 1 and word.isupper() and (start > 0 or text[1:2] == ".")
+
+
 def wording(sentence: Sentence, stems: Stems) -> tuple[Word, ...]:
     """The words of a sentence that say something, in order; places are of the text that the sentence stands in."""
     said = _NOT_SAID.sub(lambda found: " " * len(found.group()), sentence.text)
     words: list[Word] = []
     for word, start, end in spans(said):
         form = normal_form(word)
-        if form in EMPTY:
+        if form in EMPTY and not _is_initial(said, start, word):
             continue
         is_fixed = not words or is_number(form) or is_negation(form) or word != word.lower()
         words.append(Word(form, stems.get(form, ""), is_fixed, sentence.start + start, sentence.start + end))
