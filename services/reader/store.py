@@ -94,7 +94,7 @@ class Snapshot:
 
     async def walks_index(self, space: SearchSpace, *, exact_scan_rows: int) -> bool:
         """Whether the vectors of a space are searched approximately, which the planner is told then."""
-        if space.passages <= exact_scan_rows or not space.table:
+        if not space.table or space.passages <= min(exact_scan_rows, tuning.COUNTED_PASSAGES - 1):
             return False
         labels = "counted_by_row" if space.label_sets is None else "counted_by_set"
         statement = _SEARCH.with_table("walks_index", vectors=space.table, labels_counted=labels)
