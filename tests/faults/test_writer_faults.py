@@ -2,11 +2,8 @@
 
 import asyncio
 import json
-import os
 import random
-import sys
 from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
 
 import grpc
 import grpc.aio
@@ -18,6 +15,7 @@ from palimpsest.v1.writer_service_pb2_grpc import WriterServiceStub
 from shared.database import Database
 from shared.errors import DatabaseUnavailable
 from tests.integration.serving import failure
+from tests.integration.writer_process import process
 from tests.integration.writing import (
     MIB,
     NAMESPACE,
@@ -70,30 +68,6 @@ async def test_answer_that_was_lost_after_the_commit(writer, monkeypatch):
         assert (await failure(writer.record(said))).code() is grpc.StatusCode.UNAVAILABLE
     assert (await writer.record(said)).duplicate
     assert await counts(writer.dsn, "observations", "fact_evidence") == [1, 1]
-
-
-@asynccontextmanager
-async def process(dsn: str) -> AsyncIterator[tuple[asyncio.subprocess.Process, str]]:
-    """A writer in a process of its own, and its address."""
-    environment = os.environ | {
-        "PALIMPSEST_DSN": dsn,
-        "PALIMPSEST_EMBEDDING_ENABLED": "false",
-        "PALIMPSEST_HEALTH_POLL_S": "0.05",
-        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
-    }
-    running = await asyncio.create_subprocess_exec(
-        sys.executable, "-m", "services.writer", env=environment, stderr=asyncio.subprocess.PIPE
-    )
-    try:
-        assert running.stderr is not None
-        async for line in running.stderr:
-            if (port := json.loads(line).get("port")) is not None:
-                break
-        yield running, f"127.0.0.1:{port}"
-    finally:
-        if running.returncode is None:
-            running.terminate()
-        await running.wait()
 
 
 async def until_end(call):

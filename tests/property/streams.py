@@ -64,9 +64,15 @@ def _retraction(target: str, fields: dict[str, Any]) -> Assertion:
     return Assertion(retraction=FactRetraction(fact_id=target, **fields))
 
 
-def _correction(target: str, index: int | None) -> Assertion:
-    replacement = None if index is None else FACTS[index].fact
-    return Assertion(correction=FactCorrection(fact_id=target, replacement=replacement, reason="wrong"))
+def _correction(wrong: int, right: int | None) -> Assertion:
+    if right is not None:
+        return corrects(FACTS[wrong], FACTS[right])
+    return Assertion(correction=FactCorrection(fact_id=FACT_IDS[wrong], reason="wrong"))
+
+
+def corrects(wrong: Assertion, right: Assertion) -> Assertion:
+    """Says that one fact was wrong and another is right."""
+    return Assertion(correction=FactCorrection(fact_id=fact_id(wrong), replacement=right.fact, reason="wrong"))
 
 
 def _episode(key: str, summary: str, related: list[str]) -> Assertion:
@@ -109,7 +115,7 @@ ENTITIES = st.builds(_entity, _keys, _ENTITY_FIELDS)
 ASSERTED_FACTS = st.builds(_fact, _indices, _FACT_FIELDS, st.lists(_fact_ids, unique=True, max_size=2))
 CHANGES = st.one_of(
     st.builds(_retraction, _fact_ids, _some(valid_to=MOMENTS)),
-    st.builds(_correction, _fact_ids, st.none() | _indices),
+    st.builds(_correction, _indices, st.none() | _indices),
 )
 LINKS = st.one_of(
     st.builds(link, _keys, _relations, _keys, weight=WEIGHTS),
@@ -125,7 +131,7 @@ LINKS = st.one_of(
 )
 DOCUMENTS = st.one_of(
     st.builds(article, _keys, TEXTS, title=st.sampled_from(["", "T"])),
-    st.builds(lambda key, chunks: document(key, *chunks), _keys, st.lists(TEXTS, min_size=1, max_size=3)),
+    st.builds(lambda key, chunks: document(key, *chunks), _keys, st.lists(TEXTS.filter(bool), min_size=1, max_size=3)),
 )
 RECORDS = st.one_of(
     st.builds(_episode, _keys, st.sampled_from(["saw tea", "saw cake"]), st.lists(_keys, max_size=2)),
