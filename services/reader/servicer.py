@@ -49,7 +49,6 @@ from services.reader.queries.search import DEFAULT_LIMIT, search
 from services.reader.queries.traverse import traverse
 from services.reader.request_messages import (
     to_known_moment,
-    to_moment,
     to_object_identity,
     to_optional_time,
     to_page_request,
@@ -193,13 +192,14 @@ class ReaderServicer(ContextRpcs, pb_grpc.ReaderServiceServicer):
 
     async def Traverse(self, request: pb.TraverseRequest, context: grpc.aio.ServicerContext) -> pb.TraverseResponse:
         """Walks the graph."""
-        as_of = to_moment(request.at, _method("Traverse"))
+        as_of, known_at = to_known_moment(request.at)
         traversed = await traverse(
-            await self._reading(request),
+            await self._reading(request, known_at=known_at),
             named=[to_named(anchor) for anchor in request.anchors],
             text=request.anchor_text,
             route=to_route(request),
             as_of=as_of,
+            known_at=known_at,
         )
         return to_traverse_response(traversed)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from google.protobuf.timestamp_pb2 import Timestamp
 from palimpsest.v1 import reader_service_pb2 as pb
 from palimpsest.v1 import retrieval_pb2 as retrieval
 from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
@@ -17,10 +18,11 @@ from services.reader.queries.traverse import Traversed, traverse
 from services.reader.store import Store
 from services.reader.view import View
 from shared.database import Database
+from shared.timestamps import from_datetime
 from tests.integration.configuring import TRACKER, enable
 from tests.integration.curating import curate, decide, proposals
 from tests.integration.reader_seed import NAMESPACE, Seed, seeding
-from tests.integration.writing import Writer, at, entity, fact, fact_id, link, observation
+from tests.integration.writing import Writer, at, entity, fact, fact_id, link, observation, query
 
 pytest_plugins = ("tests.integration.reader_fixtures",)
 
@@ -42,6 +44,12 @@ def _text(path: retrieval.GraphPath) -> str:
     for step, key in zip(path.steps, path.entity_keys[1:], strict=True):
         text += f" <{step.relation}- {key}" if step.reversed else f" -{step.relation}> {key}"
     return text
+
+
+async def now(dsn: str) -> Timestamp:
+    """The database's clock, later than all that was answered."""
+    [row] = await query(dsn, "SELECT clock_timestamp() AS now")
+    return from_datetime(row["now"])
 
 
 async def chain(writer: Writer) -> None:
@@ -167,6 +175,28 @@ async def test_the_moment_decides(writer: Writer, reader: ReaderServiceStub) -> 
 
     assert shown(then) == ["person:alice -WORKS_ON> project:alpha"]
     assert shown(now) == ["person:alice -WORKS_ON> project:beta"]
+
+
+async def test_an_answer_about_what_was_known_stays(writer: Writer, reader: ReaderServiceStub) -> None:
+    """FA-10, RE-10: at every moment between writes the same for ever, and nothing before it was written."""
+    first = fact(ALICE, "WORKS_ON", ALPHA, valid_from=at(0))
+    second = fact(ALICE, "WORKS_ON", BETA, valid_from=at(60), supersedes=[fact_id(first)])
+    given = []
+    for number, said in enumerate([entity(ALICE, title="Alice"), first, second, link(BETA, "PART_OF", "program:x")]):
+        await writer.record(observation(str(number), said, minutes=number))
+        moment = retrieval.TimePoint(known_at=await now(writer.dsn))
+        given.append((moment, await asked(reader, ALICE, at=moment)))
+
+    for moment, answer in given:
+        assert await asked(reader, ALICE, at=moment) == answer
+    assert [shown(answer) for _, answer in given] == [
+        [],
+        ["person:alice -WORKS_ON> project:alpha"],
+        ["person:alice -WORKS_ON> project:beta"],
+        ["person:alice -WORKS_ON> project:beta", "person:alice -WORKS_ON> project:beta -PART_OF> program:x"],
+    ]
+    then = retrieval.TimePoint(known_at=given[1][0].known_at, as_of=at(70))
+    assert shown(await asked(reader, ALICE, at=then)) == ["person:alice -WORKS_ON> project:alpha"]
 
 
 async def test_a_cut_answer_says_so(writer: Writer, reader: ReaderServiceStub) -> None:

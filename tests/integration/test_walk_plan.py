@@ -54,14 +54,19 @@ async def hub(seed: Seed) -> None:
     assert await seed.connection.fetchval("SELECT (SELECT count(*) FROM links) + (SELECT count(*) FROM facts)") == EDGES
 
 
-async def analyzed(database: Database, *statements: tuple[str, tuple[Any, ...]]) -> list[dict[str, Any]]:
-    """What the last statement does, as the others left the planner."""
+async def analyzed(
+    database: Database, *statements: tuple[str, tuple[Any, ...]], forget: str = ""
+) -> list[dict[str, Any]]:
+    """What the last statement does, as the others left the planner; `forget` is what they prepared."""
 
     async def work(connection: Connection) -> str:
         for statement, arguments in statements[:-1]:
             await connection.fetch(statement, *arguments)
         statement, arguments = statements[-1]
-        return str(await connection.fetchval(f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {statement}", *arguments))
+        plan = await connection.fetchval(f"EXPLAIN (ANALYZE, TIMING OFF, FORMAT JSON) {statement}", *arguments)
+        if forget:
+            await connection.execute(f"DEALLOCATE {forget}")
+        return str(plan)
 
     return list(_nodes(json.loads(await database.transaction(work))[0]["Plan"]))
 
@@ -90,15 +95,18 @@ def scans(nodes: list[dict[str, Any]]) -> dict[tuple[str, str], set[str]]:
     return found
 
 
-def walk_arguments(anchor: str, *, depth: int, limit: int, sees_all: bool) -> tuple[Any, ...]:
-    seen = (NAMESPACE, ["role:few"], sees_all)
-    return (*seen, [anchor], None, limit, depth, [], [], True, True, FAN_OUT, LEAST_WEIGHT)
-
-
 async def walked(database: Database, anchor: str, *, depth: int, limit: int, sees_all: bool) -> list[dict[str, Any]]:
-    arguments = walk_arguments(anchor, depth=depth, limit=limit, sees_all=sees_all)
+    """What a walk does, by the plan that serves all arguments."""
+    seen = (NAMESPACE, ["role:few"], sees_all)
+    values = (
+        f"'{NAMESPACE}', '{{role:few}}', {sees_all}, '{{{anchor}}}', NULL, {limit}, {depth}, '{{}}', '{{}}', true, true"
+    )
     return await analyzed(
-        database, (graph_walk._SQL.prepare_walk, arguments[:3]), (graph_walk._SQL.traverse, arguments)
+        database,
+        (graph_walk._SQL.prepare_walk, seen),
+        (f"PREPARE walk AS {graph_walk._SQL.traverse}", ()),
+        (f"EXECUTE walk ({values}, {FAN_OUT}, {LEAST_WEIGHT})", ()),
+        forget="walk",
     )
 
 

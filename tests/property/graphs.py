@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from random import Random
 
 from services.reader.graph.walk import LEAST_WEIGHT, GraphPath, Route, Step, Walked
@@ -47,6 +47,10 @@ class Graph:
     nodes: dict[str, Node]
     edges: tuple[Edge, ...]
 
+    def without_merges(self) -> Graph:
+        """The same with each entity for itself, as it answers about the past."""
+        return Graph({key: replace(node, answers_as=key) for key, node in self.nodes.items()}, self.edges)
+
 
 def random_graph(chance: Random) -> Graph:
     """A graph of few entities and many edges, so that rings, parallels, loops and hubs are common."""
@@ -55,8 +59,7 @@ def random_graph(chance: Random) -> Graph:
     # A merge leads in one step to an entity that is not merged itself.
     canonical = {key for key, node in nodes.items() if node.answers_as == key}
     nodes = {
-        key: node if node.answers_as in canonical else Node(**{**vars(node), "answers_as": key})
-        for key, node in nodes.items()
+        key: node if node.answers_as in canonical else replace(node, answers_as=key) for key, node in nodes.items()
     }
     made = {}
     for number in range(chance.randint(4, 40)):

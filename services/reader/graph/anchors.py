@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path
 
 from services.reader.names import forms_of
 from services.reader.namespaces import acting
+from services.reader.past_store import Past
 from services.reader.store import Snapshot
 from shared.domain_packs.anchors import anchors
 from shared.statements import load_statements
@@ -39,3 +41,16 @@ async def resolve_anchors(snapshot: Snapshot, named: Sequence[Named], text: str)
         return []
     places, keys, names = zip(*given, strict=True)
     return [row["key"] for row in await snapshot.run(_SQL.anchors, list(places), list(keys), list(names))]
+
+
+async def resolve_past_anchors(
+    snapshot: Snapshot, named: Sequence[Named], text: str, *, known_at: datetime
+) -> list[str]:
+    """The same for what was known at a moment, by the keys that things have: their other names are of the present."""
+    keys = list(dict.fromkeys([*(each.key for each in named), *await _spoken_of(snapshot, text)]))
+    known = await Past(snapshot, known_at).get_entities(keys)
+    return [key for key in keys if key in known]
+
+
+async def _spoken_of(snapshot: Snapshot, text: str) -> list[str]:
+    return anchors(text, (await acting(snapshot)).packs) if text else []

@@ -69,8 +69,15 @@ class Walked:
     """Whether there are more paths, or an entity has more edges than are followed."""
 
 
-async def walk(snapshot: Snapshot, anchors: Sequence[str], route: Route, *, as_of: datetime | None) -> Walked:
-    """Paths from the anchors, shortest and heaviest first, over what held at `as_of`."""
+async def walk(
+    snapshot: Snapshot,
+    anchors: Sequence[str],
+    route: Route,
+    *,
+    as_of: datetime | None,
+    known_at: datetime | None = None,
+) -> Walked:
+    """Paths from the anchors, shortest and heaviest first, over what held at `as_of`, as it was known at `known_at`."""
     if not anchors:
         return Walked()
     await snapshot.run(_SQL.prepare_walk)
@@ -78,5 +85,8 @@ async def walk(snapshot: Snapshot, anchors: Sequence[str], route: Route, *, as_o
         *(list(anchors), as_of, route.limit, route.depth, list(route.relations), list(route.kinds)),
         *(route.outgoing, route.incoming, route.fan_out, LEAST_WEIGHT),
     )
-    rows = await snapshot.run(_SQL.traverse, *arguments)
+    if known_at is None:
+        rows = await snapshot.run(_SQL.traverse, *arguments)
+    else:
+        rows = await snapshot.run(_SQL.traverse_past, *arguments, known_at)
     return Walked(tuple(map(GraphPath.from_row, rows)), bool(rows) and rows[0]["truncated"])
