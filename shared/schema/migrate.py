@@ -30,7 +30,7 @@ SCHEMA_FILE = Path(__file__).with_name("schema.sql")
 MINIMUM_POSTGRES = 16
 # Earlier ones corrupt HNSW indexes under VACUUM.
 MINIMUM_VECTOR = (0, 8, 4)
-EXTENSIONS = ("vector", "pg_trgm", "btree_gin")
+EXTENSIONS = ("vector", "pg_trgm", "btree_gin", "fuzzystrmatch")
 
 RETRY_INTERVAL_S = 0.25
 # The first 8 bytes of sha256("palimpsest.schema"), as a signed number: every version must lock the same key.

@@ -7,6 +7,7 @@
 CREATE EXTENSION IF NOT EXISTS vector;
 CREATE EXTENSION IF NOT EXISTS pg_trgm;
 CREATE EXTENSION IF NOT EXISTS btree_gin;
+CREATE EXTENSION IF NOT EXISTS fuzzystrmatch;
 
 -- Normal form of text for comparison and search (OB-8): NFC, lower case, ё as е, without zero-width characters and soft
 -- hyphens; a no-break space is a space.
@@ -31,6 +32,43 @@ DECLARE
     normal text := normal_form(value);
 BEGIN
     RETURN to_tsvector('pg_catalog.russian', normal) || to_tsvector('pg_catalog.simple', normal);
+END
+$$;
+
+-- The words of a text that look like identifiers: of four characters at least, with a digit, maybe joined by `-`, `_` or `.`; in
+-- normal form, cut to 500 characters. NULL: none.
+CREATE FUNCTION identifiers(value text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN (
+        SELECT left(string_agg(found[1], ' '), 500)
+        FROM regexp_matches(
+            normal_form(value), '\m(?=[[:alpha:]_.-]*[0-9])[[:alnum:]]+(?:[-_.][[:alnum:]]+)*', 'g') AS found
+        WHERE length(found[1]) > 3);
+
+-- How alike two words of at most 255 characters are, 0 to 1: by Damerau and Levenshtein, where two neighbours that changed
+-- places are one edit. 0 above one edit, or above two where both words have nine letters.
+CREATE FUNCTION likeness(one text, other text) RETURNS float8
+    LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+AS $$
+DECLARE
+    edits integer := levenshtein_less_equal(one, other, 2);
+    place integer := 1;
+BEGIN
+    IF edits > 2 THEN
+        RETURN 0;
+    END IF;
+    IF edits = 2 AND length(one) = length(other) THEN
+        WHILE substr(one, place, 1) = substr(other, place, 1) LOOP
+            place := place + 1;
+        END LOOP;
+        IF other = overlay(one placing reverse(substr(one, place, 2)) from place for 2) THEN
+            edits := 1;
+        END IF;
+    END IF;
+    IF edits = 2 AND least(length(one), length(other)) < 9 THEN
+        RETURN 0;
+    END IF;
+    RETURN 1 - edits::float8 / greatest(length(one), length(other));
 END
 $$;
 
@@ -322,6 +360,15 @@ CREATE TABLE passages (
     tsv tsvector NOT NULL GENERATED ALWAYS AS (lexemes(title || E'\n' || heading || E'\n' || text)) STORED,
     -- Where what somebody said stands among what its stream said at one moment. Compares byte by byte.
     place_in_stream text COLLATE "C" NOT NULL DEFAULT '',
+    -- What misspelt names and parts of identifiers are sought in: names of an entity with its id, the sentence of a fact; of all
+    -- else title and path, once a text, and identifiers. Not the whole text, whose trigrams would cost as much as its words.
+    names text GENERATED ALWAYS AS (CASE kind
+        WHEN 3 THEN normal_form(left(text, 500) || ' ' || substr(owner_key, strpos(owner_key, ':') + 1))
+        WHEN 2 THEN normal_form(left(text, 500))
+        ELSE nullif(btrim(
+            CASE ordinal WHEN 0 THEN normal_form(title || ' ' || source_path) ELSE '' END
+            || CASE WHEN text ~ '[0-9]' THEN ' ' || coalesce(identifiers(text), '') ELSE '' END), '')
+        END) STORED,
     PRIMARY KEY (namespace, passage_id)
 );
 -- Writing an ordinal again replaces it (DO-2).
@@ -336,6 +383,9 @@ CREATE INDEX passages_by_text ON passages (namespace, hashtextextended(normal_fo
 CREATE INDEX passages_by_stream
     ON passages (namespace, source_system, source_stream, occurred_at, place_in_stream, ordinal)
     WHERE author_key <> '' AND source_stream <> '' AND NOT hidden;
+-- Names and identifiers by their trigrams.
+CREATE INDEX passages_by_names ON passages USING gin (namespace, names gin_trgm_ops)
+    WHERE NOT hidden AND names IS NOT NULL;
 -- By which documents that share pieces of text find each other.
 CREATE INDEX passages_by_hash ON passages (namespace, embedding_hash)
     WHERE kind = 1 AND owner_kind <> 'observation' AND NOT hidden;
