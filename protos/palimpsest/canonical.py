@@ -6,8 +6,7 @@ The rules stand in the comment of `palimpsest.v1.Observation`; this module is th
 import json
 import struct
 import unicodedata
-from collections.abc import Iterable
-from functools import cache
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from google.protobuf.descriptor import Descriptor, FieldDescriptor
@@ -37,10 +36,12 @@ def canonical_message(message: Message, leave_out: Iterable[str] = ()) -> bytes:
     """
     skipped = frozenset(leave_out)
     out: list[bytes] = [b"{"]
-    for field, value in sorted(message.ListFields(), key=lambda item: item[0].number):
-        if field.name not in skipped:
-            out.append(b"%d=" % field.number)
-            out.append(_field(field, value))
+    # By rising number, as protobuf lists them.
+    for field, value in message.ListFields():
+        if not skipped or field.name not in skipped:
+            head, form = _forms.get(field) or _compiled(field)
+            out.append(head)
+            out.append(form(value))
     out.append(b"}")
     return b"".join(out)
 
@@ -88,37 +89,60 @@ def _json(value: Any) -> bytes:
     return {True: b"T", False: b"F", None: b"N"}[value]
 
 
-@cache
 def _is_json(field: FieldDescriptor) -> bool:
     # The stub types an extension by its field, which the generator does not name so.
     return bool(field.GetOptions().Extensions[limits_pb2.limits].json)  # type: ignore[index]
 
 
-def _field(field: FieldDescriptor, value: Any) -> bytes:
+_Form = Callable[[Any], bytes]
+"""The canonical form of a field's value."""
+
+# What stands before a field's value, and its form: descriptors answer too slowly to be asked for each value.
+_forms: dict[FieldDescriptor, tuple[bytes, _Form]] = {}
+
+
+def _compiled(field: FieldDescriptor) -> tuple[bytes, _Form]:
+    _forms[field] = compiled = (b"%d=" % field.number, _form(field))
+    return compiled
+
+
+def _form(field: FieldDescriptor) -> _Form:
     message_type = field.message_type
     if message_type is not None and message_type.GetOptions().map_entry:
-        return _map(message_type, value)
-    if field.is_repeated:
-        items: Iterable[Any] = sorted({nfc(item) for item in value}) if field.name == "scopes" else value
-        return b"[%b]" % b"".join(_scalar(field, item) for item in items)
-    return _scalar(field, value)
+        return _map_form(message_type)
+    each = _scalar_form(field)
+    if not field.is_repeated:
+        return each
+    if field.name == "scopes":
+        return lambda values: b"[%b]" % b"".join(map(each, sorted(set(map(nfc, values)))))
+    return lambda values: b"[%b]" % b"".join(map(each, values))
 
 
-def _map(entry: Descriptor, value: Any) -> bytes:
-    value_field = entry.fields_by_name["value"]
-    pairs = sorted(((nfc(str(key)), key) for key in value), key=lambda pair: pair[0])
-    return b"(%b)" % b"".join(_string(name) + _scalar(value_field, value[key]) for name, key in pairs)
+def _map_form(entry: Descriptor) -> _Form:
+    each = _scalar_form(entry.fields_by_name["value"])
+
+    def form(values: Any) -> bytes:
+        pairs = sorted(((nfc(str(key)), key) for key in values), key=lambda pair: pair[0])
+        return b"(%b)" % b"".join(_string(name) + each(values[key]) for name, key in pairs)
+
+    return form
 
 
-def _scalar(field: FieldDescriptor, value: Any) -> bytes:
+def _scalar_form(field: FieldDescriptor) -> _Form:
     if field.message_type is not None:
-        if field.message_type.full_name == TIMESTAMP:
-            return b"t%d;" % timestamp_us(value)
-        return canonical_message(value)
-    if isinstance(value, str):
-        return canonical_json(value) if _is_json(field) else _string(value)
-    if isinstance(value, bytes):
-        return _sized(value)
-    if isinstance(value, float):
-        return b"d%b;" % struct.pack(">d", value + 0.0).hex().encode()
-    return b"i%d;" % int(value)
+        return _timestamp if field.message_type.full_name == TIMESTAMP else canonical_message
+    if field.cpp_type == FieldDescriptor.CPPTYPE_STRING:
+        if field.type == FieldDescriptor.TYPE_BYTES:
+            return _sized
+        return canonical_json if _is_json(field) else _string
+    if field.cpp_type in (FieldDescriptor.CPPTYPE_FLOAT, FieldDescriptor.CPPTYPE_DOUBLE):
+        return _float
+    return lambda value: b"i%d;" % int(value)
+
+
+def _timestamp(value: Any) -> bytes:
+    return b"t%d;" % timestamp_us(value)
+
+
+def _float(value: float) -> bytes:
+    return b"d%b;" % struct.pack(">d", value + 0.0).hex().encode()

@@ -69,6 +69,11 @@ def item(**changes: Any) -> Item:
             "[1] (since 2026-08-07) alice works on alpha",
         ),
         ({"kind": ItemKind.CHUNK, "title": "Alpha — Team"}, "[1] Alpha — Team: alice works on alpha"),
+        ({"kind": ItemKind.CHUNK, "title": "[2026-08-07] bob:"}, "[1] [2026-08-07] bob: alice works on alpha"),
+        ({"rivals": ("fact-2",)}, "[1] (contradicted by other facts) alice works on alpha"),
+        ({"delta": 1}, "[1] (new) alice works on alpha"),
+        ({"delta": 2, "confidence": 0.3}, "[1] (changed, hypothesis, confidence 0.30) alice works on alpha"),
+        ({"delta": 3, "importance": CRITICAL}, "[1] (no longer true, critical) alice works on alpha"),
         ({"provenance": (origin(),)}, "[1] alice works on alpha {jira/OPS 17, 2026-08-07}"),
         (
             {"provenance": (origin(), origin(uri="https://jira/17", stream=""))},

@@ -213,14 +213,14 @@ class ReaderServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Explain(self, request, context):
-        """Says why an item is in a compilation's pack, or which gate kept it out. NOT_FOUND for an unknown trace; an unknown or invisible item is NOT_FOUND-like: gate GATE_NOT_FOUND.
+        """Says why an item is in a compilation's pack, or which gate kept it out. NOT_FOUND for an unknown trace; an unknown or invisible item is no error: gate GATE_NOT_FOUND. What the compilation did with a candidate is told as it was; of an item that was none, the gates are walked in the store as it is now.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def Verify(self, request, context):
-        """Marks each sentence of an answer as supported by a pack (with the quote), contradicted by it, or not in memory, by rules, without a model. NOT_FOUND for an unknown pack.
+        """Marks each sentence of an answer as supported by a pack (with the quote), contradicted by it, or not in memory, by rules, without a model. Marks of lists and headings are no part of a sentence. NOT_FOUND for a pack that is unknown, expired or another caller's; an answer without words has no verdicts.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -46,9 +46,9 @@ class ReaderServiceStub:
     Nothing relevant is an empty pack with the reason. Leaves a trace where the reader may write one.
     """
     Explain: _grpc.UnaryUnaryMultiCallable[_reader_service_pb2.ExplainRequest, _reader_service_pb2.ExplainResponse]
-    """Says why an item is in a compilation's pack, or which gate kept it out. NOT_FOUND for an unknown trace; an unknown or invisible item is NOT_FOUND-like: gate GATE_NOT_FOUND."""
+    """Says why an item is in a compilation's pack, or which gate kept it out. NOT_FOUND for an unknown trace; an unknown or invisible item is no error: gate GATE_NOT_FOUND. What the compilation did with a candidate is told as it was; of an item that was none, the gates are walked in the store as it is now."""
     Verify: _grpc.UnaryUnaryMultiCallable[_reader_service_pb2.VerifyRequest, _reader_service_pb2.VerifyResponse]
-    """Marks each sentence of an answer as supported by a pack (with the quote), contradicted by it, or not in memory, by rules, without a model. NOT_FOUND for an unknown pack."""
+    """Marks each sentence of an answer as supported by a pack (with the quote), contradicted by it, or not in memory, by rules, without a model. Marks of lists and headings are no part of a sentence. NOT_FOUND for a pack that is unknown, expired or another caller's; an answer without words has no verdicts."""
     GetContextTrace: _grpc.UnaryUnaryMultiCallable[_reader_service_pb2.GetContextTraceRequest, _reader_service_pb2.GetContextTraceResponse]
     """Reads the trace of a compilation. NOT_FOUND when unknown, expired or another caller's."""
     Traverse: _grpc.UnaryUnaryMultiCallable[_reader_service_pb2.TraverseRequest, _reader_service_pb2.TraverseResponse]
@@ -126,9 +126,9 @@ class ReaderServiceAsyncStub(ReaderServiceStub):
     Nothing relevant is an empty pack with the reason. Leaves a trace where the reader may write one.
     """
     Explain: _aio.UnaryUnaryMultiCallable[_reader_service_pb2.ExplainRequest, _reader_service_pb2.ExplainResponse]  # type: ignore[assignment]
-    """Says why an item is in a compilation's pack, or which gate kept it out. NOT_FOUND for an unknown trace; an unknown or invisible item is NOT_FOUND-like: gate GATE_NOT_FOUND."""
+    """Says why an item is in a compilation's pack, or which gate kept it out. NOT_FOUND for an unknown trace; an unknown or invisible item is no error: gate GATE_NOT_FOUND. What the compilation did with a candidate is told as it was; of an item that was none, the gates are walked in the store as it is now."""
     Verify: _aio.UnaryUnaryMultiCallable[_reader_service_pb2.VerifyRequest, _reader_service_pb2.VerifyResponse]  # type: ignore[assignment]
-    """Marks each sentence of an answer as supported by a pack (with the quote), contradicted by it, or not in memory, by rules, without a model. NOT_FOUND for an unknown pack."""
+    """Marks each sentence of an answer as supported by a pack (with the quote), contradicted by it, or not in memory, by rules, without a model. Marks of lists and headings are no part of a sentence. NOT_FOUND for a pack that is unknown, expired or another caller's; an answer without words has no verdicts."""
     GetContextTrace: _aio.UnaryUnaryMultiCallable[_reader_service_pb2.GetContextTraceRequest, _reader_service_pb2.GetContextTraceResponse]  # type: ignore[assignment]
     """Reads the trace of a compilation. NOT_FOUND when unknown, expired or another caller's."""
     Traverse: _aio.UnaryUnaryMultiCallable[_reader_service_pb2.TraverseRequest, _reader_service_pb2.TraverseResponse]  # type: ignore[assignment]
@@ -221,7 +221,7 @@ class ReaderServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reader_service_pb2.ExplainRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_reader_service_pb2.ExplainResponse, _abc.Awaitable[_reader_service_pb2.ExplainResponse]]:
-        """Says why an item is in a compilation's pack, or which gate kept it out. NOT_FOUND for an unknown trace; an unknown or invisible item is NOT_FOUND-like: gate GATE_NOT_FOUND."""
+        """Says why an item is in a compilation's pack, or which gate kept it out. NOT_FOUND for an unknown trace; an unknown or invisible item is no error: gate GATE_NOT_FOUND. What the compilation did with a candidate is told as it was; of an item that was none, the gates are walked in the store as it is now."""
 
     @_abc_1.abstractmethod
     def Verify(
@@ -229,7 +229,7 @@ class ReaderServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reader_service_pb2.VerifyRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_reader_service_pb2.VerifyResponse, _abc.Awaitable[_reader_service_pb2.VerifyResponse]]:
-        """Marks each sentence of an answer as supported by a pack (with the quote), contradicted by it, or not in memory, by rules, without a model. NOT_FOUND for an unknown pack."""
+        """Marks each sentence of an answer as supported by a pack (with the quote), contradicted by it, or not in memory, by rules, without a model. Marks of lists and headings are no part of a sentence. NOT_FOUND for a pack that is unknown, expired or another caller's; an answer without words has no verdicts."""
 
     @_abc_1.abstractmethod
     def GetContextTrace(

@@ -19,7 +19,7 @@ def rendered_item(number: int, item: Item) -> str:
     """`[n] (marks) title: text {source}`."""
     marks = ", ".join(_marks(item))
     head = f"[{number}] " + (f"({marks}) " if marks else "")
-    title = f"{item.title}: " if item.title else ""
+    title = f"{item.title.removesuffix(':')}: " if item.title else ""
     citation = _citation(item)
     return harmless(head + title + item.text + (f" {{{citation}}}" if citation else ""))
 

@@ -14,7 +14,7 @@ from services.reader.context import ReadContext
 from services.reader.contexts import messages
 from services.reader.contexts.trace_store import TraceStore
 from services.reader.messages import parsed
-from services.reader.queries.compile_context import MOST_CANDIDATES, compile_context
+from services.reader.queries.compile_context import candidates_for, compile_context
 from services.reader.queries.explain import explain
 from services.reader.queries.former_pack import former_pack
 from services.reader.queries.get_context_trace import get_context_trace
@@ -50,13 +50,16 @@ class ContextRpcs:
         if request.since_pack_id:
             subject = current_caller().subject
             former = messages.to_former(await former_pack(reading, subject, pack_id=request.since_pack_id))
+        budget = to_budget(request.budget) if request.budget.WhichOneof("amount") else None
         wish = Wish(
             request=as_text(request),
-            budget=to_budget(request.budget) if request.budget.WhichOneof("amount") else None,
+            budget=budget,
             every_conflict=request.mark_all_conflicts,
             former=former,
         )
-        compilation = await compile_context(reading, self.retriever, to_query(request, limit=MOST_CANDIDATES), wish)
+        compilation = await compile_context(
+            reading, self.retriever, to_query(request, limit=candidates_for(budget)), wish
+        )
         trace_id = await _leave_trace(self, reading, request, compilation)
         return to_compile_response(compilation.pack, compilation.found, trace_id)
 
