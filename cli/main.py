@@ -11,6 +11,7 @@ os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
 import typer
 
 from cli.commands.as_of import as_of
+from cli.commands.calibrate import calibrate
 from cli.commands.context import context
 from cli.commands.correct import correct
 from cli.commands.curate import curate
@@ -61,6 +62,7 @@ app.command("retract", epilog=EXIT_CODES_HELP)(retract)
 app.command("obsolete", epilog=EXIT_CODES_HELP)(obsolete)
 app.command("reconcile", epilog=EXIT_CODES_HELP)(reconcile)
 app.command("curate", epilog=EXIT_CODES_HELP)(curate)
+app.command("calibrate", epilog=EXIT_CODES_HELP)(calibrate)
 app.command("health", epilog=EXIT_CODES_HELP)(health)
 app.command("status", epilog=EXIT_CODES_HELP)(status)
 app.add_typer(duplicates, name="duplicates", epilog=EXIT_CODES_HELP)
