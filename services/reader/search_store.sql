@@ -4,9 +4,13 @@
 -- `search` itself is put together of fragments: of each signal the way that fits the size of the namespace, and filters
 -- only where the request has any. Its other parameters are named in `parameters`.
 
+-- fragment: settings
+-- How the namespace behaves, as JSON; NULL: by default.
+(SELECT settings FROM namespace_settings WHERE namespace = $1 ORDER BY version DESC LIMIT 1)
+
 -- name: prepare_search
--- The active vector space, and the number of passages that the caller may see, counted up to $4.
-SELECT size.passages, space.fingerprint, space.table_name, NULL::bigint[] AS label_sets
+-- The active vector space, the namespace's settings, and the number of passages that the caller may see, counted up to $4.
+SELECT size.passages, space.fingerprint, space.table_name, NULL::bigint[] AS label_sets, {settings} AS settings
 FROM (
     SELECT count(*) AS passages
     FROM (SELECT FROM passages WHERE namespace = $1 AND NOT hidden AND visible(restricting, $2, $3) LIMIT $4) AS counted
@@ -64,21 +68,26 @@ counted AS (
         LIMIT $4
     )
 )
-SELECT size.passages, space.fingerprint, space.table_name, CASE WHEN are_all THEN applying END AS label_sets
+SELECT size.passages, space.fingerprint, space.table_name, CASE WHEN are_all THEN applying END AS label_sets,
+    {settings} AS settings
 FROM label_sets CROSS JOIN (SELECT count(*) AS passages FROM counted) AS size
     LEFT JOIN embedding_spaces AS space ON space.state = 'active';
 
 -- name: walks_index
--- Whether the vector index is walked: more vectors are let through than $5, and than the share $6 of the index, of which
--- the namespace has a partition. Then the planner is made to walk it: to it, sorting looks cheaper. $4 the sets of labels
--- that are let through.
+-- Whether the vector index is walked. Comparing all takes time by the rows that are let through, a walk by the inverse of
+-- their share of the index, of which the namespace has a partition: it is taken where rows times share are more than $5, and
+-- the share more than $6. Then the planner is made to walk: to it, sorting looks cheaper. $4 the sets of labels that are let
+-- through.
 WITH parameters AS (
-    SELECT $2::text[] AS granted, $3::boolean AS sees_all, $4::bigint[] AS label_sets
+    SELECT $2::text[] AS granted, $3::boolean AS sees_all, $4::bigint[] AS label_sets, $5::float8 AS exact_scan_rows
 ),
 bound AS MATERIALIZED (
-    SELECT greatest($5::bigint, ($6::float8 * max(pg_class.reltuples))::bigint) AS rows
-    FROM (SELECT tableoid FROM {vectors} WHERE namespace = $1 LIMIT 1) AS one
-        JOIN pg_class ON pg_class.oid = one.tableoid
+    SELECT ceil(greatest($5, sqrt($5 * index.rows), $6::float8 * index.rows))::bigint AS rows
+    FROM (
+        SELECT greatest(max(pg_class.reltuples), 0)::float8 AS rows
+        FROM (SELECT tableoid FROM {vectors} WHERE namespace = $1 LIMIT 1) AS one
+            JOIN pg_class ON pg_class.oid = one.tableoid
+    ) AS index
 ),
 decided AS MATERIALIZED (
     SELECT count(*) > (SELECT rows FROM bound) AS walks
@@ -155,7 +164,10 @@ SELECT
     -- [{"key", "any_of" | "minimum" and "maximum"}]
     $24::text AS conditions_on_meta,
     -- What caller and request let through, where it is known.
-    $25::bigint[] AS label_sets
+    $25::bigint[] AS label_sets,
+    -- What the query's words are looked up by.
+    $26::boolean AS stems,
+    $27::boolean AS exact_forms
 
 -- fragment: passes
 -- What a passage `p` must be to be searched at all. In each signal, so that it acts before ranking.
@@ -262,8 +274,13 @@ SELECT
         own.lexeme,
         own.lexeme = ANY (stems.found) OR stems.found = '{}' AS is_term,
         array_to_tsvector(ARRAY[own.lexeme])::text::tsquery AS query
-    FROM (SELECT tsvector_to_array(to_tsvector('pg_catalog.russian', normal_form($4))) AS found OFFSET 0) AS stems,
-        unnest(lexemes($4)) AS own
+    FROM (
+            SELECT tsvector_to_array(to_tsvector('pg_catalog.russian', normal_form($4))) AS found WHERE $26
+            UNION ALL SELECT '{}' WHERE NOT $26
+        ) AS stems,
+        unnest(CASE WHEN $26 AND $27 THEN lexemes($4)
+            WHEN $26 THEN to_tsvector('pg_catalog.russian', normal_form($4))
+            ELSE to_tsvector('pg_catalog.simple', normal_form($4)) END) AS own
     WHERE stems.found = '{}'
         OR own.lexeme = ANY (stems.found)
         OR to_tsvector('pg_catalog.russian', own.lexeme) <> ''::tsvector

@@ -18,7 +18,9 @@ class ReaderSettings(BaseSettings):
     cached_queries: int = Field(default=2048, ge=0, description="query vectors that are kept")
 
     exact_scan_rows: int = Field(
-        default=20_000, ge=0, description="up to so many passages vectors are compared one by one, above by the index"
+        default=5_000,
+        ge=0,
+        description="up to so many vectors, times their share of the index, are compared one by one; above it is walked",
     )
     consistency_wait_s: float = Field(
         default=5.0, gt=0, description="how long a call without a deadline waits for what its token asks for"

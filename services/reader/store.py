@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Awaitable, Callable, Sequence
-from dataclasses import dataclass
+import json
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar, cast
@@ -14,6 +15,7 @@ from services.reader.search_statement import SETTINGS, search_arguments, search_
 from services.reader.search_statement import SQL as _SEARCH
 from services.reader.view import View, rule_holders
 from shared.database import Connection, Database
+from shared.namespace_defaults import TEXT_SEARCH_CONFIGURATIONS
 from shared.statements import load_statements
 
 T = TypeVar("T")
@@ -33,6 +35,10 @@ class SearchSpace:
     """Its table of vectors; empty as well."""
     label_sets: tuple[int, ...] | None
     """The sets of labels that are let through. None: all, or there are too many to tell."""
+    tuning: Mapping[str, float] = field(default_factory=dict)
+    """The constants that the namespace sets for itself, by name."""
+    configurations: tuple[str, ...] = TEXT_SEARCH_CONFIGURATIONS
+    """What the words of a query are looked up by."""
 
 
 class Store:
@@ -87,9 +93,14 @@ class Snapshot:
                 _SEARCH.prepare_labelled_search, tuning.COUNTED_PASSAGES, list(wanted.labels), tuning.LABEL_SETS
             )
         self._vectors = row["table_name"] or ""
-        sets = row["label_sets"]
+        sets, settings = row["label_sets"], json.loads(row["settings"] or "{}")
         return SearchSpace(
-            row["passages"], row["fingerprint"] or "", self._vectors, None if sets is None else tuple(sets)
+            row["passages"],
+            row["fingerprint"] or "",
+            self._vectors,
+            None if sets is None else tuple(sets),
+            settings.get("tuning", {}),
+            tuple(settings.get("text_search_configurations", ())) or TEXT_SEARCH_CONFIGURATIONS,
         )
 
     async def walks_index(self, space: SearchSpace, *, exact_scan_rows: int) -> bool:
@@ -98,7 +109,7 @@ class Snapshot:
             return False
         labels = "counted_by_row" if space.label_sets is None else "counted_by_set"
         statement = _SEARCH.with_table("walks_index", vectors=space.table, labels_counted=labels)
-        [row] = await self._fetch(statement, space.label_sets, exact_scan_rows, tuning.WALKED_SHARE)
+        [row] = await self._fetch(statement, space.label_sets, float(exact_scan_rows), tuning.WALKED_SHARE)
         return bool(row["walks"])
 
     async def search(
@@ -113,7 +124,9 @@ class Snapshot:
             passages=space.passages,
             wanted=wanted,
         )
-        arguments = search_arguments(wanted, self.holders(wanted), space.passages, limit, space.label_sets)
+        arguments = search_arguments(
+            wanted, self.holders(wanted), space.passages, limit, space.label_sets, space.configurations
+        )
         rows = await self._fetch(statement, words, vector, *arguments)
         return [Candidate(*row.values()) for row in rows]
 
