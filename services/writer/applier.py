@@ -10,6 +10,7 @@ import hashlib
 import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from typing import NamedTuple
 
 from services.writer.namespace_packs import NamespacePacks
 from services.writer.namespace_store import NamespaceStore
@@ -26,6 +27,7 @@ from services.writer.steps.standing import settle_standing
 from services.writer.steps.timelines import Timelines
 from services.writer.steps.withdrawal import refused_sources
 from services.writer.store import Key, Store
+from shared.consistency_token import Position
 from shared.database import Connection, Database, StatementFailed
 from shared.errors import Internal, PalimpsestError
 from shared.logs import current_trace_id
@@ -34,6 +36,13 @@ _log = logging.getLogger(__name__)
 
 Also = Callable[[Connection, Sequence[Outcome]], Awaitable[None]]
 """What else belongs in the transaction, once it is known what became of each observation."""
+
+
+class Applied(NamedTuple):
+    """What became of the items of a transaction, in order, and where the log stands after its commit."""
+
+    outcomes: list[Outcome]
+    position: Position
 
 
 class _MustBeAloneError(Exception):
@@ -68,34 +77,25 @@ class Applier:
         A duplicate and a conflict change nothing and harm no neighbour. An item that the database cannot take, which is
         a fault of ours, is found by storing each alone. Raises DatabaseUnavailable, DeadlineExceeded, WriteContention.
         """
-        if not items:
-            return []
+        return (await self.apply_at(items, timeout_s=timeout_s, also=also)).outcomes if items else []
+
+    async def apply_at(
+        self, items: Sequence[PreparedObservation], *, timeout_s: float | None = None, also: Also | None = None
+    ) -> Applied:
+        """The same for at least one item, with the position at which reads see them."""
         try:
-            return await self._apply_together(items, timeout_s, also)
+            return await self.apply_together(items, timeout_s=timeout_s, also=also)
         except StatementFailed:
             if len(items) == 1:
                 raise
             _log.exception("a batch failed, each of its items is tried alone")
-        return [await self._apply_alone(item, timeout_s, also) for item in items]
+        outcomes = [await self._apply_alone(item, timeout_s, also) for item in items]
+        return Applied(outcomes, await self._database.write_position())
 
-    async def write_within(self, connection: Connection, items: Sequence[PreparedObservation]) -> list[Outcome]:
-        """Stores observations of one namespace in a transaction that holds it alone; answers what became of each."""
-        if not items:
-            return []
-        namespace = items[0].namespace
-        packs = await NamespaceStore(connection).acting_packs(namespace)
-        return await self._write(connection, [item.under(packs) for item in items], {namespace})
-
-    async def _apply_alone(self, item: PreparedObservation, timeout_s: float | None, also: Also | None) -> Outcome:
-        try:
-            [outcome] = await self._apply_together([item], timeout_s, also)
-        except StatementFailed:
-            return Internal(current_trace_id())
-        return outcome
-
-    async def _apply_together(
-        self, items: Sequence[PreparedObservation], timeout_s: float | None, also: Also | None
-    ) -> list[Outcome]:
+    async def apply_together(
+        self, items: Sequence[PreparedObservation], *, timeout_s: float | None = None, also: Also | None = None
+    ) -> Applied:
+        """The same; raises StatementFailed where the database cannot take one of them: then none is stored."""
         clock = asyncio.get_running_loop().time
         until = None if timeout_s is None else clock() + timeout_s
         alone_in: set[str] = set()
@@ -111,11 +111,26 @@ class Applier:
             items = await self._projected(items, left_s)
             alone_in |= {item.namespace for item in items if _speaks_of_others(item)}
             try:
-                return await self._database.transaction(work, timeout_s=left_s)
+                return Applied(*await self._database.located_transaction(work, timeout_s=left_s))
             except _MustBeAloneError as error:
                 alone_in |= error.namespaces
             except _SettingsChangedError as error:
                 self.packs.forget(error.namespaces)
+
+    async def write_within(self, connection: Connection, items: Sequence[PreparedObservation]) -> list[Outcome]:
+        """Stores observations of one namespace in a transaction that holds it alone; answers what became of each."""
+        if not items:
+            return []
+        namespace = items[0].namespace
+        packs = await NamespaceStore(connection).acting_packs(namespace)
+        return await self._write(connection, [item.under(packs) for item in items], {namespace})
+
+    async def _apply_alone(self, item: PreparedObservation, timeout_s: float | None, also: Also | None) -> Outcome:
+        try:
+            [outcome] = (await self.apply_together([item], timeout_s=timeout_s, also=also)).outcomes
+        except StatementFailed:
+            return Internal(current_trace_id())
+        return outcome
 
     async def _projected(
         self, items: Sequence[PreparedObservation], timeout_s: float | None

@@ -1,7 +1,7 @@
 """Between the contract's messages and the writer's values."""
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -19,15 +19,12 @@ from services.writer.passage_store import Space
 from services.writer.projection.packs import FREE, Packs
 from services.writer.projection.project import project
 from services.writer.projection.rows import Projection
-from services.writer.recording import FailureEntry, Item, Outcome, PreparedObservation, Recorded
-from shared.errors import InvalidField, PalimpsestError, Violation, invalid
+from services.writer.recording import FailureEntry, Outcome, PreparedObservation, Recorded
+from shared.errors import InvalidField, PalimpsestError, Violation
 from shared.interceptors.status import to_item_error
 from shared.timestamps import from_datetime
-from shared.validation import violations
 
 _MOST_ENTITY_KEYS = 1000
-# What takes less than a change of threads or little more: about a millisecond.
-_QUICKLY_PREPARED_BYTES = 4_096
 _INVALID_ARGUMENT = 3
 
 _SHARED_WITH = {
@@ -35,39 +32,6 @@ _SHARED_WITH = {
     Visibility.VISIBILITY_ORGANIZATION: "workspace",
     Visibility.VISIBILITY_PROJECT: "project",
 }
-
-
-async def checked_and_prepared(
-    namespace: str, observations: Sequence[Observation], path: Callable[[int], str], subject: str, packs: Packs = FREE
-) -> list[Item]:
-    """Observations of a batch, each prepared, or the error that it alone would have ended its call with (OB-6).
-
-    In a thread: a batch of long texts takes seconds to cut, and other calls go on meanwhile.
-    """
-    return await asyncio.to_thread(
-        lambda: [_item(namespace, one, path(index), subject, packs) for index, one in enumerate(observations)]
-    )
-
-
-def _item(namespace: str, observation: Observation, path: str, subject: str, packs: Packs) -> Item:
-    found = violations(observation, path)
-    try:
-        return invalid(found) if found else prepare(namespace, observation, path, subject, packs)
-    except PalimpsestError as error:
-        return error
-
-
-async def checked(
-    namespace: str, observation: Observation, path: str, subject: str, packs: Packs = FREE
-) -> PreparedObservation:
-    """An observation, checked and prepared. Raises InvalidField, InvalidText."""
-    if observation.ByteSize() <= _QUICKLY_PREPARED_BYTES:
-        item = _item(namespace, observation, path, subject, packs)
-    else:
-        item = await asyncio.to_thread(_item, namespace, observation, path, subject, packs)
-    if isinstance(item, PalimpsestError):
-        raise item
-    return item
 
 
 async def prepared(

@@ -61,10 +61,10 @@ async def _retain(
             await _meet(connection, text, entity_key, item.observation_id, outcomes[0])
         chunk_counts[:] = [await DocumentStore(connection, text.namespace).count_chunks(entity_key)]
 
-    [outcome] = await applier.apply([item], timeout_s=timeout_s, also=also)
+    [outcome], position = await applier.apply_at([item], timeout_s=timeout_s, also=also)
     if isinstance(outcome, PalimpsestError):
         raise outcome
-    return Retained(outcome, chunk_counts[0], encode(await database.write_position()))
+    return Retained(outcome, chunk_counts[0], encode(position))
 
 
 async def _moment(database: Database, text: Text, timeout_s: float | None) -> datetime:

@@ -20,9 +20,11 @@ from services.writer.documents.servicer import DocumentRpcs
 from services.writer.embedding_batch import Embedder
 from services.writer.erasure.servicer import ErasureRpcs
 from services.writer.facts.servicer import FactRpcs
+from services.writer.group_commit import GroupCommit
 from services.writer.lifecycle.servicer import LifecycleRpcs
 from services.writer.namespace_packs import NamespacePacks
 from services.writer.namespaces.servicer import NamespaceRpcs
+from services.writer.preparation import Preparation
 from services.writer.recording import Item
 from services.writer.refusal_count import RefusalCount
 from services.writer.settings import WriterSettings
@@ -42,6 +44,8 @@ class WriterServicer(DocumentRpcs, ErasureRpcs, FactRpcs, LifecycleRpcs, Namespa
         self._embedder = embedder
         self._settings = settings
         self._refusals = RefusalCount(database)
+        self._preparation = Preparation()
+        self._group_commit = GroupCommit(applier, most_items=settings.group_items, most_bytes=settings.group_bytes)
 
     async def RecordObservation(
         self, request: pb.RecordObservationRequest, context: grpc.aio.ServicerContext
@@ -51,8 +55,10 @@ class WriterServicer(DocumentRpcs, ErasureRpcs, FactRpcs, LifecycleRpcs, Namespa
         try:
             recorded, token = await record_observation(
                 self._database,
-                self._applier,
-                await messages.checked(request.namespace, request.observation, path, _writer(request.namespace), packs),
+                self._group_commit,
+                await self._preparation.one(
+                    request.namespace, request.observation, path, _writer(request.namespace), packs
+                ),
                 wait_for_embedding=request.wait_for_embedding,
                 timeout_s=deadline_s_left(),
                 longest_wait_s=self._settings.longest_wait_s,
@@ -71,7 +77,7 @@ class WriterServicer(DocumentRpcs, ErasureRpcs, FactRpcs, LifecycleRpcs, Namespa
         outcomes, token = await batch_record_observations(
             self._database,
             self._applier,
-            await messages.checked_and_prepared(request.namespace, request.observations, _batch_path, subject, packs),
+            await self._preparation.all(request.namespace, request.observations, _batch_path, subject, packs),
             wait_for_embedding=request.wait_for_embedding,
             timeout_s=deadline_s_left(),
             longest_wait_s=self._settings.longest_wait_s,

@@ -50,5 +50,7 @@ class WriterSettings(BaseSettings):
     curation: CurationSettings = Field(default_factory=CurationSettings)
     migrate_timeout_s: float = Field(default=60.0, gt=0, description="of one attempt to create or upgrade the schema")
     longest_wait_s: float = Field(default=60.0, gt=0, description="for vectors, in calls without a deadline")
-    group_items: int = Field(default=200, ge=1, description="most observations of a stream in one transaction")
-    group_bytes: int = Field(default=4 * MIB, ge=1, description="most bytes of a stream that wait for a transaction")
+    group_items: int = Field(
+        default=200, ge=1, description="most observations of single calls, or of a stream, in one transaction"
+    )
+    group_bytes: int = Field(default=4 * MIB, ge=1, description="most bytes of one transaction of these")

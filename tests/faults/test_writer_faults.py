@@ -12,7 +12,7 @@ from palimpsest.v1 import writer_service_pb2 as pb
 from palimpsest.v1.error_reason_pb2 import ERROR_REASON_INVALID_TEXT
 from palimpsest.v1.writer_service_pb2_grpc import WriterServiceStub
 
-from shared.database import Database
+from shared import database
 from shared.errors import DatabaseUnavailable
 from tests.integration.serving import failure
 from tests.integration.writer_process import process
@@ -60,11 +60,11 @@ async def test_answer_that_was_lost_after_the_commit(writer, monkeypatch):
     """Fault 1, OB-3: the caller cannot know; it sends again and is told."""
     said = observation("1", fact("person:alice", "LIKES", "tea"))
 
-    async def unavailable(self):
+    async def unavailable(connection):
         raise DatabaseUnavailable
 
     with monkeypatch.context() as patched:
-        patched.setattr(Database, "write_position", unavailable)
+        patched.setattr(database, "_position", unavailable)
         assert (await failure(writer.record(said))).code() is grpc.StatusCode.UNAVAILABLE
     assert (await writer.record(said)).duplicate
     assert await counts(writer.dsn, "observations", "fact_evidence") == [1, 1]

@@ -64,11 +64,11 @@ class CountingDatabase(Database):
 
     statements = 0
 
-    async def transaction(self, work, **options):
+    async def located_transaction(self, work, **options):
         async def counted(connection):
             return await work(_Counted(connection, self))
 
-        return await super().transaction(counted, **options)
+        return await super().located_transaction(counted, **options)
 
 
 class _Counted:
@@ -169,14 +169,14 @@ async def test_item_that_the_database_refuses_is_found(database, monkeypatch):
     """OB-6: even a fault of ours fails only the item that meets it."""
     applier = Applier(database, assertion_count)
     items = [prepare(NAMESPACE, observation(str(number), content="c"), "", "") for number in range(3)]
-    together = applier._apply_together
+    together = applier.apply_together
 
-    async def refusing(batch, timeout_s, also):
+    async def refusing(batch, **options):
         if items[1] in batch:
             raise StatementFailed("DataError 22000")
-        return await together(batch, timeout_s, also)
+        return await together(batch, **options)
 
-    monkeypatch.setattr(applier, "_apply_together", refusing)
+    monkeypatch.setattr(applier, "apply_together", refusing)
     outcomes = await applier.apply(items)
     assert [type(outcome).__name__ for outcome in outcomes] == ["Recorded", "Internal", "Recorded"]
 

@@ -80,14 +80,14 @@ class Pausing(Database):
         super().__init__(settings)
         self.written, self.go_on = asyncio.Event(), asyncio.Event()
 
-    async def transaction(self, work, **options):
+    async def located_transaction(self, work, **options):
         async def paused(connection):
             result = await work(connection)
             self.written.set()
             await self.go_on.wait()
             return result
 
-        return await super().transaction(paused, **options)
+        return await super().located_transaction(paused, **options)
 
 
 async def until_blocked_or_done(dsn, task):

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from services.writer.applier import Applier
 from services.writer.embedding_wait import until_embedded
 from services.writer.recording import Item, Outcome, PreparedObservation, Recorded
-from shared.consistency_token import encode
+from shared.consistency_token import Position, encode
 from shared.database import Database
 
 
@@ -23,8 +23,7 @@ async def batch_record_observations(
     Items that are errors already are passed through. Raises DeadlineExceeded when it waits in vain, though the
     observations are stored; and what transactions raise: then none of them is.
     """
-    outcomes = await apply_good(applier, items, timeout_s)
-    token = encode(await database.write_position())
+    outcomes, position = await apply_good(database, applier, items, timeout_s)
     recorded = [outcome.observation_id for outcome in outcomes if isinstance(outcome, Recorded)]
     if wait_for_embedding and recorded:
         await until_embedded(
@@ -33,11 +32,16 @@ async def batch_record_observations(
             observation_ids=recorded,
             timeout_s=longest_wait_s if timeout_s is None else timeout_s,
         )
-    return outcomes, token
+    return outcomes, encode(position)
 
 
-async def apply_good(applier: Applier, items: Sequence[Item], timeout_s: float | None) -> list[Outcome]:
-    """Stores those items that are no errors; answers what became of each, in order."""
+async def apply_good(
+    database: Database, applier: Applier, items: Sequence[Item], timeout_s: float | None
+) -> tuple[list[Outcome], Position]:
+    """Stores those items that are no errors; answers what became of each, in order, and where reads see them."""
     good = [item for item in items if isinstance(item, PreparedObservation)]
-    stored = iter(await applier.apply(good, timeout_s=timeout_s))
-    return [next(stored) if isinstance(item, PreparedObservation) else item for item in items]
+    if not good:
+        return [item for item in items if not isinstance(item, PreparedObservation)], await database.write_position()
+    outcomes, position = await applier.apply_at(good, timeout_s=timeout_s)
+    stored = iter(outcomes)
+    return [next(stored) if isinstance(item, PreparedObservation) else item for item in items], position

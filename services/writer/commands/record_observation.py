@@ -1,7 +1,7 @@
-"""RecordObservation: one observation, stored and projected in one transaction."""
+"""RecordObservation: one observation, stored and projected in one transaction, which others may share."""
 
-from services.writer.applier import Applier
 from services.writer.embedding_wait import until_embedded
+from services.writer.group_commit import GroupCommit
 from services.writer.recording import PreparedObservation, Recorded
 from shared.consistency_token import encode
 from shared.database import Database
@@ -10,7 +10,7 @@ from shared.errors import PalimpsestError
 
 async def record_observation(
     database: Database,
-    applier: Applier,
+    group_commit: GroupCommit,
     item: PreparedObservation,
     *,
     wait_for_embedding: bool,
@@ -22,11 +22,9 @@ async def record_observation(
     Raises ObservationConflict; with `wait_for_embedding` DeadlineExceeded, though the observation is stored; and what
     transactions raise.
     """
-    [outcome] = await applier.apply([item], timeout_s=timeout_s)
+    outcome, position = await group_commit.apply(item, timeout_s=timeout_s)
     if isinstance(outcome, PalimpsestError):
         raise outcome
-    # After the commit: read before it, the position would lie below it.
-    token = encode(await database.write_position())
     if wait_for_embedding:
         await until_embedded(
             database,
@@ -34,4 +32,4 @@ async def record_observation(
             observation_ids=[item.observation_id],
             timeout_s=longest_wait_s if timeout_s is None else timeout_s,
         )
-    return outcome, token
+    return outcome, encode(position)

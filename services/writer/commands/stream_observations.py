@@ -49,8 +49,9 @@ async def stream_observations(
     reading = asyncio.create_task(inbox.fill(arrivals))
     try:
         while group := await inbox.take():
-            outcomes = await apply_good(applier, [arrival.item for arrival in group], timeout_s())
-            token = encode(await database.write_position())
+            items = [arrival.item for arrival in group]
+            outcomes, position = await apply_good(database, applier, items, timeout_s())
+            token = encode(position)
             for arrival, outcome in zip(group, outcomes, strict=True):
                 yield Answer(arrival.sequence, outcome, token, arrival.namespace)
         # Raises what reading the stream raised.
