@@ -152,30 +152,58 @@ async def test_17_a_filter_does_not_starve_the_index(seed: Seed, database: Datab
     assert by_index == exact
 
 
-@pytest.mark.parametrize("query", ["zxqv blorp", "how to boil pasta", "как сварить макароны"])
-async def test_18_nonsense_and_other_topics_get_nothing(
-    seed: Seed, hybrid: ReaderServiceStub, bundled: Vectors, query: str
-) -> None:
-    """Fault 18; RE-4: and the answer says why, in a search and in a pack."""
-    for number, text in enumerate(
-        (
-            "How to restart the ingress controller",
-            "Helm chart of the payment service was pinned to 1.2",
-            "Как обновить сертификат на балансировщике",
-            "The pods were evicted, memory limits were raised",
-            "Terraform state moved to another bucket",
-        )
-    ):
+DEVOPS = (
+    "How to restart the ingress controller",
+    "Helm chart of the payment service was pinned to 1.2",
+    "Как обновить сертификат на балансировщике",
+    "The pods were evicted, memory limits were raised",
+    "Terraform state moved to another bucket",
+)
+
+
+@pytest.fixture
+async def devops(seed: Seed, bundled: Vectors) -> None:
+    """A small store in two languages, with its vectors."""
+    for number, text in enumerate(DEVOPS):
         await seed.note(str(number), text)
     await embed_all(seed, bundled)
 
+
+@pytest.mark.parametrize(
+    "query", ["zxqv blorp", "how to boil pasta", "как сварить макароны", "рецепт борща", "bucket list for travel"]
+)
+@pytest.mark.usefixtures("devops")
+async def test_18_nonsense_and_other_topics_get_nothing(hybrid: ReaderServiceStub, query: str) -> None:
+    """Fault 18; RE-4: and the answer says why, in a search and in a pack."""
     search = await hybrid.Search(pb.SearchRequest(namespace=NAMESPACE, query=query))
     pack = await hybrid.CompileContext(pb.CompileContextRequest(namespace=NAMESPACE, query=query))
 
     for response in (search, pack):
         assert response.abstention == retrieval.ABSTENTION_BELOW_THRESHOLD
+    assert search.relevance.score < search.relevance.threshold
     assert not search.hits
     assert not pack.pack.items
+
+
+@pytest.mark.parametrize(
+    ("query", "answer"),
+    [
+        ("how is ingress restarted", DEVOPS[0]),
+        ("как перезапустить ingress-контроллер", DEVOPS[0]),
+        ("which version of the payment chart", DEVOPS[1]),
+        ("обновление сертификата балансировщика", DEVOPS[2]),
+        ("renew the certificate on the load balancer", DEVOPS[2]),
+        ("why were pods evicted", DEVOPS[3]),
+        ("где лежит состояние terraform", DEVOPS[4]),
+    ],
+)
+@pytest.mark.usefixtures("devops")
+async def test_18_what_is_there_is_still_answered(hybrid: ReaderServiceStub, query: str, answer: str) -> None:
+    """Fault 18; RE-4: in both languages, and across them, by the same store."""
+    search = await hybrid.Search(pb.SearchRequest(namespace=NAMESPACE, query=query))
+
+    assert search.abstention == retrieval.ABSTENTION_UNSPECIFIED
+    assert search.hits[0].chunk.text == answer
 
 
 async def test_18_one_common_word_is_not_enough(seed: Seed, reader: ReaderServiceStub) -> None:
