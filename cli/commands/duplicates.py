@@ -53,60 +53,32 @@ def list_duplicates(
         raise typer.Exit(ExitCode.NOTHING)
 
 
-@duplicates.command("confirm", epilog=EXIT_CODES_HELP)
-def confirm(
-    proposal: Proposal,
-    namespace: Namespace = "default",
-    reason: Reason = "",
-    target: Target = None,
-    data: Data = None,
-    as_json: Json = False,
-) -> None:
-    """The two are one: the second answers as the first from now on. Can be undone."""
-    _decide("CONFIRM", proposal, namespace, reason, target, data, as_json)
+def _deciding(name: str, decision: str, what: str) -> None:
+    """Adds the command that says `decision` of a proposal."""
+
+    @duplicates.command(name, help=what, epilog=EXIT_CODES_HELP)
+    def decide(
+        proposal: Proposal,
+        namespace: Namespace = "default",
+        reason: Reason = "",
+        target: Target = None,
+        data: Data = None,
+        as_json: Json = False,
+    ) -> None:
+        request = DecideDuplicateRequest(
+            namespace=namespace, proposal_id=proposal, decision=f"DUPLICATE_DECISION_{decision}", reason=reason
+        )
+        with connected(target, data) as connection:
+            decided = connection.client.writer.DecideDuplicate(request).proposal
+        if as_json:
+            say_json(decided)
+        else:
+            say(f"{decided.second_key} and {decided.first_key}: {_state(decided)}")
 
 
-@duplicates.command("refuse", epilog=EXIT_CODES_HELP)
-def refuse(
-    proposal: Proposal,
-    namespace: Namespace = "default",
-    reason: Reason = "",
-    target: Target = None,
-    data: Data = None,
-    as_json: Json = False,
-) -> None:
-    """The two are not one; they are never proposed again."""
-    _decide("REFUSE", proposal, namespace, reason, target, data, as_json)
-
-
-@duplicates.command("undo", epilog=EXIT_CODES_HELP)
-def undo(
-    proposal: Proposal,
-    namespace: Namespace = "default",
-    reason: Reason = "",
-    target: Target = None,
-    data: Data = None,
-    as_json: Json = False,
-) -> None:
-    """Take a confirmation back: each answers as itself again."""
-    _decide("UNDO", proposal, namespace, reason, target, data, as_json)
-
-
-def _decide(
-    decision: str, proposal: str, namespace: str, reason: str, target: Target, data: Data, as_json: bool
-) -> None:
-    request = DecideDuplicateRequest(
-        namespace=namespace,
-        proposal_id=proposal,
-        decision=f"DUPLICATE_DECISION_{decision}",
-        reason=reason,
-    )
-    with connected(target, data) as connection:
-        decided = connection.client.writer.DecideDuplicate(request).proposal
-    if as_json:
-        say_json(decided)
-    else:
-        say(f"{decided.second_key} and {decided.first_key}: {_state(decided)}")
+_deciding("confirm", "CONFIRM", "The two are one: the second answers as the first from now on. Can be undone.")
+_deciding("refuse", "REFUSE", "The two are not one; they are never proposed again.")
+_deciding("undo", "UNDO", "Take a confirmation back: each answers as itself again.")
 
 
 def _state(proposal: DuplicateProposal) -> str:

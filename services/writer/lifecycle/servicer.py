@@ -1,5 +1,8 @@
 """The writer's RPCs by which operators decide over items (EN-6) and sources (DO-9)."""
 
+from collections.abc import Awaitable, Callable
+from typing import Any, TypeVar
+
 import grpc.aio
 from palimpsest.v1 import writer_service_pb2 as pb
 
@@ -18,6 +21,8 @@ from shared.database import Database
 from shared.interceptors.deadline import deadline_s_left
 from shared.timestamps import from_datetime
 
+T = TypeVar("T")
+
 
 class LifecycleRpcs:
     """A part of the writer's servicer."""
@@ -28,54 +33,44 @@ class LifecycleRpcs:
         self, request: pb.ConfirmItemRequest, context: grpc.aio.ServicerContext
     ) -> pb.ConfirmItemResponse:
         """Confirms that an item still holds."""
-        last, token = await confirm_item(
-            self._database,
-            to_marked(request),
-            operator(request.namespace),
-            confirmed_at=to_moment(request, "confirmed_at"),
-            timeout_s=deadline_s_left(),
-        )
+        confirmed_at = to_moment(request, "confirmed_at")
+        last, token = await self._of_item(request, confirm_item, confirmed_at=confirmed_at)
         return pb.ConfirmItemResponse(last_confirmed_at=from_datetime(last), consistency_token=token)
 
     async def ArchiveItem(
         self, request: pb.ArchiveItemRequest, context: grpc.aio.ServicerContext
     ) -> pb.ArchiveItemResponse:
         """Puts an item away."""
-        by = operator(request.namespace)
-        changed, token = await archive_item(
-            self._database, to_marked(request), by, reason=request.reason, timeout_s=deadline_s_left()
-        )
+        changed, token = await self._of_item(request, archive_item, reason=request.reason)
         return pb.ArchiveItemResponse(changed=changed, consistency_token=token)
 
     async def RestoreItem(
         self, request: pb.RestoreItemRequest, context: grpc.aio.ServicerContext
     ) -> pb.RestoreItemResponse:
         """Takes an archiving back."""
-        by = operator(request.namespace)
-        changed, token = await restore_item(
-            self._database, to_marked(request), by, reason=request.reason, timeout_s=deadline_s_left()
-        )
+        changed, token = await self._of_item(request, restore_item, reason=request.reason)
         return pb.RestoreItemResponse(changed=changed, consistency_token=token)
 
     async def DeleteItem(
         self, request: pb.DeleteItemRequest, context: grpc.aio.ServicerContext
     ) -> pb.DeleteItemResponse:
         """Hides an item everywhere."""
-        by = operator(request.namespace)
-        deleted, token = await delete_item(
-            self._database, to_marked(request), by, reason=request.reason, timeout_s=deadline_s_left()
-        )
+        deleted, token = await self._of_item(request, delete_item, reason=request.reason)
         return pb.DeleteItemResponse(changed=deleted.changed, chunks=deleted.chunks, consistency_token=token)
 
     async def UndeleteItem(
         self, request: pb.UndeleteItemRequest, context: grpc.aio.ServicerContext
     ) -> pb.UndeleteItemResponse:
         """Takes a deletion back."""
-        by = operator(request.namespace)
-        changed, token = await undelete_item(
-            self._database, to_marked(request), by, reason=request.reason, timeout_s=deadline_s_left()
-        )
+        changed, token = await self._of_item(request, undelete_item, reason=request.reason)
         return pb.UndeleteItemResponse(changed=changed, consistency_token=token)
+
+    async def _of_item(
+        self, request: Any, command: Callable[..., Awaitable[tuple[T, str]]], **options: Any
+    ) -> tuple[T, str]:
+        """What a command answers about the item that a request names, for the caller as its operator."""
+        by = operator(request.namespace)
+        return await command(self._database, to_marked(request), by, timeout_s=deadline_s_left(), **options)
 
     async def RegisterSource(
         self, request: pb.RegisterSourceRequest, context: grpc.aio.ServicerContext
