@@ -152,6 +152,12 @@ class Content:
         texts = self._texts(generator, topics, generator.integers(3, 9, count), identifiers=False)
         return [Asked(*each) for each in zip(texts, self._vectors(generator, topics), strict=True)]
 
+    def more_texts(self, number: int, count: int) -> list[str]:
+        """Texts as of the largest namespace, which the store does not hold; others for each number."""
+        generator = np.random.default_rng((SEED, number, count, 1))
+        topics = self._drawn_topics(generator, np.zeros(count, dtype=np.int64))
+        return self._texts(generator, topics, generator.integers(30, 61, count), identifiers=True)
+
     def _drawn_topics(self, generator: np.random.Generator, namespaces: Integers) -> Integers:
         return self._topics[namespaces, _zipf(generator, len(namespaces), TOPICS_OF_NAMESPACE, shift=10.0)]
 

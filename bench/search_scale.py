@@ -3,9 +3,9 @@
 usage: python -m bench.search_scale FOLDER [--ranks 1,10,100] [--queries N] [--json]
 
 FOLDER is one that `big_store` built. Each question is asked of Search, through gRPC, and of `raw_search`, on a
-connection of its own without gRPC, by turns, so that both see the same machine. Vectors of queries are remembered by the
-reader, as they are bound for the raw statement. Milliseconds of the processor are those of the database alone (Linux
-only).
+connection of its own without gRPC, by turns, so that both see the same machine. Vectors of queries are remembered by
+the reader, as they are bound for the raw statement. Milliseconds of the processor are those of the database alone
+(Linux only).
 
 With --json one object: `rows` and `namespaces`, each with `rows`, `search_p50_ms`, `search_p95_ms`, `raw_p50_ms`,
 `raw_p95_ms`, `ratio` (of the p50), `search_cpu_ms`, `raw_cpu_ms` (medians) and `cpu_ratio`.

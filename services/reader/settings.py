@@ -20,7 +20,7 @@ class ReaderSettings(BaseSettings):
     exact_scan_rows: int = Field(
         default=5_000,
         ge=0,
-        description="up to so many vectors, times their share of the index, are compared one by one; above it is walked",
+        description="up to so many vectors, times their share of the index, are compared one by one, not walked to",
     )
     consistency_wait_s: float = Field(
         default=5.0, gt=0, description="how long a call without a deadline waits for what its token asks for"
