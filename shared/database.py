@@ -374,14 +374,14 @@ def _begin(until: float | None, isolation: Isolation, readonly: bool, settings: 
 
 async def _committed(connection: Connection, begin: str, work: Callable[[Connection], Awaitable[T]]) -> T:
     """What `work` answers, once it is committed."""
-    await connection.execute(begin)
     try:
+        await connection.execute(begin)
         result = await work(connection)
+        await connection.execute("COMMIT")
     except BaseException:
-        if not connection.is_closed():
+        if not connection.is_closed() and connection.is_in_transaction():
             await connection.execute("ROLLBACK")
         raise
-    await connection.execute("COMMIT")
     return result
 
 

@@ -2,6 +2,8 @@
 
 from typing import Any
 
+KNOWN_TEXT_SEARCH_CONFIGURATIONS = ("russian", "english", "simple")
+"""What texts are indexed under: `russian` stems Latin words as `english` does, `simple` keeps exact forms."""
 TEXT_SEARCH_CONFIGURATIONS = ("russian", "simple")
 TRACES_KEPT_S = 30 * 86_400
 BUDGET_CHARACTERS = 2_800

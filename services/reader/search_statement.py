@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import Any
 
 from services.reader.retrieval import tuning
 from services.reader.rows import Filter
+from shared.namespace_defaults import TEXT_SEARCH_CONFIGURATIONS
 from shared.statements import load_statements
 
 SQL = load_statements(Path(__file__).with_name("search_store.sql"))
@@ -46,7 +47,12 @@ def _way_of_words(words: str, passages: int) -> str:
 
 
 def search_arguments(
-    wanted: Filter, holders: Sequence[str], passages: int, limit: int, label_sets: Sequence[int] | None
+    wanted: Filter,
+    holders: Sequence[str],
+    passages: int,
+    limit: int,
+    label_sets: Sequence[int] | None,
+    configurations: Collection[str] = TEXT_SEARCH_CONFIGURATIONS,
 ) -> tuple[Any, ...]:
     """The arguments of any variant, after words and vector."""
     return (
@@ -70,4 +76,7 @@ def search_arguments(
         list(wanted.entity_keys),
         wanted.meta,
         label_sets,
+        # Russian stems Latin words as English does.
+        bool({"russian", "english"} & {*configurations}),
+        "simple" in configurations,
     )

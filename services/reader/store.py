@@ -11,6 +11,7 @@ from typing import Any, TypeVar, cast
 
 from services.reader.retrieval import tuning
 from services.reader.rows import Candidate, Filter, Row
+from services.reader.selections import EdgeSelection, FactSelection
 from services.reader.search_statement import SETTINGS, search_arguments, search_statement
 from services.reader.search_statement import SQL as _SEARCH
 from services.reader.view import View, rule_holders
@@ -193,28 +194,9 @@ class Snapshot:
             return {}
         return {row["fact_id"]: row for row in await self._fetch(_SQL.get_facts, list(fact_ids))}
 
-    async def list_fact_ids(
-        self,
-        *,
-        limit: int,
-        subject_keys: Sequence[str] | None,
-        predicate: str,
-        object_identity: tuple[str, Sequence[str]] | None,
-        as_of: datetime | None,
-        include_history: bool,
-        after: tuple[str, str, datetime | None, str] | None,
-    ) -> list[Row]:
+    async def list_fact_ids(self, selection: FactSelection) -> list[Row]:
         """Ids and sort keys of visible facts, by subject, predicate, start and id."""
-        return await self._fetch(
-            _SQL.list_fact_ids,
-            limit,
-            subject_keys,
-            predicate,
-            *(object_identity or (None, None)),
-            as_of,
-            include_history,
-            *(after or (None, None, None, None)),
-        )
+        return await self._fetch(_SQL.list_fact_ids, *selection.arguments)
 
     async def get_observation(self, observation_id: str) -> Row | None:
         """The observation. None where it is not stored or not visible."""
@@ -269,21 +251,9 @@ class Snapshot:
         rows = await self._connection.fetch(statement, self._view.namespace, list(passage_ids))
         return {row["passage_id"] for row in rows}
 
-    async def list_neighbors(
-        self,
-        keys: Sequence[str],
-        *,
-        as_of: datetime | None,
-        limit: int,
-        relations: Sequence[str],
-        outgoing: bool,
-        incoming: bool,
-        after: tuple[float, str, str, bool, str] | None,
-    ) -> list[Row]:
+    async def list_neighbors(self, keys: Sequence[str], selection: EdgeSelection) -> list[Row]:
         """Edges from an entity, by all its keys, to visible neighbours, heaviest first."""
-        position = after or (None, None, None, None, None)
-        ways = (list(relations), outgoing, incoming)
-        return await self._fetch(_SQL.list_neighbors, list(keys), as_of, limit, *ways, *position)
+        return await self._fetch(_SQL.list_neighbors, list(keys), *selection.arguments)
 
     async def list_link_claims(self, *, limit: int, after: tuple[datetime, str, str, str, str] | None) -> list[Row]:
         """Visible links that wait for their target, oldest first."""

@@ -1,6 +1,7 @@
 """Settings of namespaces, through both services (NS-2)."""
 
 import asyncio
+import math
 
 import grpc
 import pytest
@@ -92,6 +93,10 @@ async def test_of_changes_at_once_one_wins(writer: Writer) -> None:
         ({"packs": enabled(TRACKER, DomainPack(pack="rival", version=1))}, "settings.packs[1]"),
         ({"packs": enabled(TRACKER, DomainPack(pack="otherwise", version=1))}, "settings.packs[1]"),
         ({"text_search_configurations": ["simple", "klingon"]}, "settings.text_search_configurations[1]"),
+        ({"text_search_configurations": ["german"]}, "settings.text_search_configurations[0]"),
+        ({"tuning": {"fusion.vektor": 0.5}}, "settings.tuning[fusion.vektor]"),
+        ({"tuning": {"fusion.vector_weight": 1.5}}, "settings.tuning[fusion.vector_weight]"),
+        ({"tuning": {"pack.floor": math.nan}}, "settings.tuning[pack.floor]"),
         ({"retention": Retention(traces=Duration(seconds=60))}, "settings.retention.traces"),
         ({"context": ContextDefaults(hypothesis_below=2)}, "settings.context.hypothesis_below"),
     ],

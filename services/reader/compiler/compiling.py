@@ -106,7 +106,7 @@ async def compiled(snapshot: Snapshot, found: Retrieved, wanted: Filter, wish: W
     unit, amount = namespace.budget
     budget = wish.budget or Budget(amount, Unit(unit))
     reader = ItemReader(snapshot, found, namespace, wanted, every_conflict=wish.every_conflict)
-    relevant = _relevant(found.kept)
+    relevant = _relevant(found.kept, found.tuning.get("pack.floor", tuning.PACK_FLOOR))
     packed = whole = await _packed(reader, relevant, budget)
     known: tuple[Item, ...] = ()
     if wish.former is not None:
@@ -123,9 +123,9 @@ async def compiled(snapshot: Snapshot, found: Retrieved, wanted: Filter, wish: W
     )
 
 
-def _relevant(kept: Sequence[Fused]) -> list[Place]:
-    """What is worth its room, in the order of packing."""
-    floor = tuning.PACK_FLOOR * kept[0].score if kept else 0.0
+def _relevant(kept: Sequence[Fused], share: float) -> list[Place]:
+    """What is worth its room, in the order of packing: of no less than this share of the best score."""
+    floor = share * kept[0].score if kept else 0.0
     places = (Place.of(fused) for fused in kept)
     return sorted(
         (place for place in places if place.score >= floor or place.importance == CRITICAL),

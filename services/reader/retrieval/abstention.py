@@ -122,7 +122,7 @@ def judge(evidence: Evidence, thresholds: Mapping[str, float] = _NO_THRESHOLDS) 
 
 def threshold_name(evidence: Evidence) -> str:
     """The tuning that overrides the threshold: a namespace's may differ for each model, and for words alone."""
-    return f"abstention_threshold.{evidence.fingerprint if _calibration(evidence) else 'words'}"
+    return f"abstention_threshold.{evidence.fingerprint or 'words'}"
 
 
 def _calibration(evidence: Evidence) -> tuning.Calibration | None:

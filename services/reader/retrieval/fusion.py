@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
-from services.reader.retrieval import tuning
+from services.reader.retrieval.blend import Blend
 from services.reader.retrieval.lexical import coverage
 from services.reader.retrieval.ranking import Ranked, in_key_order
 from services.reader.retrieval.signals import Signal
@@ -17,6 +17,8 @@ from services.reader.rows import Candidate, Status
 
 TOLD_DIGITS = 6
 """Fewer than doubles have, so that equal data give equal answers whatever the order of a sum."""
+
+DEFAULT = Blend()
 
 Lists: TypeAlias = Mapping[Signal, Sequence[Ranked]]
 """What each signal found."""
@@ -39,14 +41,14 @@ class Fused(NamedTuple):
     signals: tuple[SignalScore, ...]
 
 
-def fuse(lists: Lists, *, asked_in_latin: bool) -> list[Fused]:
+def fuse(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool) -> list[Fused]:
     """All candidates of the lists, best first; equal scores in the order of their keys.
 
     A score is the sum of the signals' shares by their weights, over the most that it could be: see `weights`. Stale
     items are ranked down, and what others said than those whom the query names. Of several passages of one item the
     best stays.
     """
-    weighed = weights(lists, asked_in_latin=asked_in_latin)
+    weighed = weights(lists, blend, asked_in_latin=asked_in_latin)
     most = max(1.0, sum(weight for signal, weight in weighed.items() if lists[signal]))
     scores: dict[int, list[SignalScore]] = {}
     candidates: dict[int, Candidate] = {}
@@ -57,13 +59,14 @@ def fuse(lists: Lists, *, asked_in_latin: bool) -> list[Fused]:
             scores.setdefault(candidate.passage_id, []).append(SignalScore(signal, raw, share * weight, rank))
     names_author = bool(lists.get(Signal.AUTHOR))
     fused = [
-        _fused(candidate, scores[candidate.passage_id], names_author) for candidate in in_key_order(candidates.values())
+        _fused(candidate, scores[candidate.passage_id], _factor(candidate, blend, names_author=names_author))
+        for candidate in in_key_order(candidates.values())
     ]
     fused.sort(key=_score, reverse=True)
     return _one_per_item(fused)
 
 
-def weights(lists: Lists, *, asked_in_latin: bool) -> dict[Signal, float]:
+def weights(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool) -> dict[Signal, float]:
     """What the best of each list adds to a score.
 
     Words and vectors share one: the vector weight for the nearest, 1 less it for the best by words, times
@@ -71,20 +74,20 @@ def weights(lists: Lists, *, asked_in_latin: bool) -> dict[Signal, float]:
     numbers that languages share are next to no evidence. Where one of the two found nothing the other counts whole. The
     others add to that.
     """
-    weighed = {signal: tuning.WEIGHTS.get(signal, 1.0) for signal in lists}
+    weighed = {signal: blend.weight(signal) for signal in lists}
     words, nearest = lists.get(Signal.LEXICAL), lists.get(Signal.VECTOR)
     if words and nearest:
         is_across = words[0].candidate.is_latin != asked_in_latin
-        gate = tuning.COVERAGE_GATE_ACROSS if is_across else tuning.COVERAGE_GATE
+        gate = blend.coverage_gate_across if is_across else blend.coverage_gate
         fades = min(1.0, coverage(words) / gate) ** 2
-        weighed[Signal.LEXICAL] = (1 - tuning.VECTOR_WEIGHT) * fades
-        weighed[Signal.VECTOR] = tuning.VECTOR_WEIGHT
+        weighed[Signal.LEXICAL] = (1 - blend.vector_weight) * fades
+        weighed[Signal.VECTOR] = blend.vector_weight
     return weighed
 
 
-def blended(lists: Lists, *, asked_in_latin: bool) -> dict[int, float]:
+def blended(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool) -> dict[int, float]:
     """Sums of the signals' shares by their weights, by passage."""
-    weighed = weights(lists, asked_in_latin=asked_in_latin)
+    weighed = weights(lists, blend, asked_in_latin=asked_in_latin)
     scores: dict[int, float] = {}
     for signal, found in lists.items():
         weight = weighed[signal]
@@ -93,10 +96,13 @@ def blended(lists: Lists, *, asked_in_latin: bool) -> dict[int, float]:
     return scores
 
 
-def _fused(candidate: Candidate, signals: list[SignalScore], names_author: bool) -> Fused:
-    factor = tuning.STALE_FACTOR if candidate.status == Status.STALE else 1.0
-    if names_author and candidate.author_key and not candidate.is_by_named:
-        factor *= tuning.OTHERS_FACTOR
+def _factor(candidate: Candidate, blend: Blend, *, names_author: bool) -> float:
+    factor = blend.stale_factor if candidate.status == Status.STALE else 1.0
+    is_by_another = names_author and candidate.author_key and not candidate.is_by_named
+    return factor * blend.others_factor if is_by_another else factor
+
+
+def _fused(candidate: Candidate, signals: list[SignalScore], factor: float) -> Fused:
     score = factor * sum([signal.contribution for signal in signals])
     return Fused(candidate, round(min(1.0, score), TOLD_DIGITS), tuple(signals))
 

@@ -12,16 +12,14 @@ from services.reader.embedder_client import EmbedderClient, QueryVector
 from services.reader.names import by_all_names
 from services.reader.provenance import origins
 from services.reader.retrieval import tuning
-from services.reader.retrieval.abstention import Abstention, Relevance, gathered, judge
+from services.reader.retrieval.abstention import Abstention, Evidence, Relevance, gathered, judge
 from services.reader.retrieval.asked_about import Said, about_asked
-from services.reader.retrieval.authorship import by_author
-from services.reader.retrieval.fusion import Fused, Lists, blended, fuse
-from services.reader.retrieval.lexical import by_words
-from services.reader.retrieval.neighbors import by_neighbors
+from services.reader.retrieval.blend import Blend
+from services.reader.retrieval.fusion import Fused, fuse
+from services.reader.retrieval.lists import found_by_each
 from services.reader.retrieval.ranking import Ranked
 from services.reader.retrieval.script import is_latin
 from services.reader.retrieval.signals import SIGNALS, Cause, Mode, Signal, SignalMissing
-from services.reader.retrieval.vector import by_meaning
 from services.reader.rows import Candidate, Filter, ItemKind, Origin, Row
 from services.reader.store import SearchSpace, Snapshot, Store
 from services.reader.view import View
@@ -70,6 +68,10 @@ class Retrieved:
     fingerprint: str = ""
     hits: tuple[Hit, ...] = ()
     """What is kept, read."""
+    tuning: Mapping[str, float] = field(default_factory=dict)
+    """The constants that the namespace sets for itself, by name."""
+    evidence: Evidence = field(default_factory=Evidence)
+    """What abstention judged by."""
     timings_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
     """Milliseconds by stage: `embed`, `retrieve`, `fuse`."""
 
@@ -136,10 +138,10 @@ class Retriever:
         if isinstance(vector, QueryVector) and await _has_no_vectors(snapshot, space, candidates):
             vector = Cause.NO_VECTORS
         searched = perf_counter()
-        by_word, nearest = by_words(candidates), by_meaning(candidates)
-        in_latin = is_latin(query.text)
-        lists = _lists(query.mode, candidates, by_word, nearest, asked_in_latin=in_latin)
-        fused = fuse(lists, asked_in_latin=in_latin)
+        in_latin, blend = is_latin(query.text), Blend.of(space.tuning)
+        lists = found_by_each(query.mode, candidates, blend, asked_in_latin=in_latin)
+        by_word, nearest = lists[Signal.LEXICAL], lists[Signal.VECTOR]
+        fused = fuse(lists, blend, asked_in_latin=in_latin)
         fingerprint = vector.fingerprint if isinstance(vector, QueryVector) else ""
         evidence = gathered(
             by_word if words else None,
@@ -149,7 +151,7 @@ class Retriever:
             asked_in_latin=in_latin,
             about_asked=await _about_asked(snapshot, by_word, nearest, asked_in_latin=in_latin),
         )
-        judgement = judge(evidence)
+        judgement = judge(evidence, space.tuning)
         kept = fused[: query.limit] if query.keep_irrelevant or judgement.abstention is Abstention.NONE else []
         fused_at = perf_counter()
         return Retrieved(
@@ -157,9 +159,11 @@ class Retriever:
             kept=tuple(kept),
             abstention=judgement.abstention,
             relevance=judgement.relevance,
+            evidence=evidence,
             missing=((Signal.VECTOR, vector),) if isinstance(vector, Cause) else (),
             query_truncated=await _is_truncated(snapshot, query, words),
             fingerprint=fingerprint,
+            tuning=space.tuning,
             timings_ms={"retrieve": (searched - begun) * 1000, "fuse": (fused_at - searched) * 1000},
         )
 
@@ -171,23 +175,6 @@ class Retriever:
             return Cause.NO_VECTORS if space.passages else None
         self.embedder.forget()
         return Cause.MODEL_MISMATCH
-
-
-def _lists(
-    mode: Mode,
-    candidates: Sequence[Candidate],
-    words: Sequence[Ranked],
-    nearest: Sequence[Ranked],
-    *,
-    asked_in_latin: bool,
-) -> Lists:
-    """What each signal found. Neighbours and authors bring nothing by themselves: they lift what others found."""
-    lists: dict[Signal, Sequence[Ranked]] = {Signal.LEXICAL: words, Signal.VECTOR: nearest}
-    if Signal.NEIGHBOR in SIGNALS[mode]:
-        lists[Signal.NEIGHBOR] = by_neighbors(candidates, blended(lists, asked_in_latin=asked_in_latin))
-    if Signal.AUTHOR in SIGNALS[mode]:
-        lists[Signal.AUTHOR] = by_author(candidates)
-    return lists
 
 
 async def _about_asked(

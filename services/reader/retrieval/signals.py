@@ -9,7 +9,10 @@ class Signal(IntEnum):
     """A way in which candidates are found and scored."""
 
     LEXICAL = 1
+    TRIGRAM = 2
     VECTOR = 3
+    GRAPH = 4
+    TIME = 5
     AUTHOR = 6
     NEIGHBOR = 7
 

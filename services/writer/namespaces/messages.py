@@ -9,11 +9,11 @@ from palimpsest.canonical import canonical_message
 from palimpsest.v1.namespace_pb2 import DomainPack, Namespace, NamespaceSettings
 
 from services.writer.namespace_store import Settings
+from services.writer.namespaces.settings_checks import tuning_violations
 from shared.errors import InvalidField, Violation
-from shared.namespace_defaults import fill_in
+from shared.namespace_defaults import KNOWN_TEXT_SEARCH_CONFIGURATIONS, fill_in
 from shared.timestamps import from_datetime
 
-_TEXT_SEARCH_CONFIGURATIONS = frozenset({"russian", "english", "simple"})
 _LEAST_RETENTION_S = 3_600
 
 
@@ -27,13 +27,14 @@ def to_settings(settings: NamespaceSettings) -> str:
     found = [
         Violation(f"settings.text_search_configurations[{place}]", "must be russian, english or simple")
         for place, name in enumerate(settings.text_search_configurations)
-        if name not in _TEXT_SEARCH_CONFIGURATIONS
+        if name not in KNOWN_TEXT_SEARCH_CONFIGURATIONS
     ]
     found += [
         Violation(f"settings.retention.{field.name}", "must be at least an hour")
         for field, duration in settings.retention.ListFields()
         if duration.seconds < _LEAST_RETENTION_S
     ]
+    found += tuning_violations(settings.tuning)
     if found:
         raise InvalidField(found)
     return _json(settings)

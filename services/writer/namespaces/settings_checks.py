@@ -1,12 +1,27 @@
-"""What is wrong with packs that are to act together, each with the path of its field (DP-2, NS-2)."""
+"""What is wrong with settings, each with the path of its field: packs that are to act together, and constants of
+retrieval (DP-2, NS-2)."""
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterator, Mapping, Sequence
 
 from shared.domain_packs.built_in import BUILT_IN
 from shared.domain_packs.pack import Pack, Relation
 from shared.errors import Violation
+from shared.tuning_names import fault
 
 _PATH = "settings.packs"
+# A key is shown in a path only where it cannot be mistaken for something else; it is the caller's text.
+_PLAIN_KEY = re.compile(r"[A-Za-z0-9_.-]{1,64}")
+
+
+def tuning_violations(tuning: Mapping[str, float]) -> list[Violation]:
+    """All that is wrong with the constants of retrieval that a namespace sets for itself."""
+    found = ((name, fault(name, value)) for name, value in sorted(tuning.items()))
+    return [
+        Violation(f"settings.tuning[{name if _PLAIN_KEY.fullmatch(name) else '*'}]", what)
+        for name, what in found
+        if what
+    ]
 
 
 def enablement_violations(wanted: Sequence[tuple[str, int]], registered: Sequence[Pack]) -> list[Violation]:

@@ -1,0 +1,30 @@
+"""What each signal of a mode found among the candidates of a search."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from services.reader.retrieval.authorship import by_author
+from services.reader.retrieval.blend import Blend
+from services.reader.retrieval.fusion import Lists, blended
+from services.reader.retrieval.lexical import by_words
+from services.reader.retrieval.neighbors import by_neighbors
+from services.reader.retrieval.ranking import Ranked
+from services.reader.retrieval.signals import SIGNALS, Mode, Signal
+from services.reader.retrieval.vector import by_meaning
+from services.reader.rows import Candidate
+
+
+def found_by_each(mode: Mode, candidates: Sequence[Candidate], blend: Blend, *, asked_in_latin: bool) -> Lists:
+    """The lists of the mode's signals. Neighbours and authors find nothing themselves: they lift what others found."""
+    wanted = SIGNALS[mode]
+    lists: dict[Signal, Sequence[Ranked]] = {
+        Signal.LEXICAL: by_words(candidates),
+        Signal.VECTOR: by_meaning(candidates),
+    }
+    if Signal.NEIGHBOR in wanted:
+        scores = blended(lists, blend, asked_in_latin=asked_in_latin)
+        lists[Signal.NEIGHBOR] = by_neighbors(candidates, scores)
+    if Signal.AUTHOR in wanted:
+        lists[Signal.AUTHOR] = by_author(candidates)
+    return lists
