@@ -27,20 +27,30 @@ class Constants:
     vector_weight: float = 0.5
     field: float = 100
     """Candidates a signal; min-max is over them."""
-    exact_weight: float = 1.0
+    rarity_power: float = 1.0
+    exact_weight: float = 0.5
     """Of an exact form that is no stem."""
-    coverage_power: float = 0.0
+    coverage_power: float = 0.5
     gate_same_script: float = 0.3
     gate_other_script: float = 0.7
     neighbor: float = 0.4
     second_neighbor: float = 0.2
+    third_neighbor: float = 0.0
     answer: float = 0.5
     """What a turn gets of the question right before it."""
+    stream: float = 0.1
+    """Of the best of the same stream."""
+    asking: float = 0.9
+    """What the score of a turn that ends with a question is multiplied by."""
     author: float = 0.2
+    other_author: float = 0.85
+    """What the score of others is multiplied by, where the query names an author."""
 
 
 CURRENT = Constants(
-    query_shift=0.0, gate_same_script=0.5, gate_other_script=0.5, neighbor=0.0, second_neighbor=0.0, answer=0.0, author=0.0
+    query_shift=0.0, vector_weight=0.5, rarity_power=1.0, exact_weight=1.0, coverage_power=0.0, gate_same_script=0.5,
+    gate_other_script=0.5, neighbor=0.0, second_neighbor=0.0, third_neighbor=0.0, answer=0.0, stream=0.0, asking=1.0,
+    author=0.0, other_author=1.0,
 )  # fmt: skip
 """The formula before any of this."""
 
@@ -54,6 +64,8 @@ class Space:
     occurrences: dict[str, dict[int, int]]
     is_joined: Flags
     """Whether a passage and the next one are of the same stream."""
+    stream: npt.NDArray[np.int64]
+    """A number for each stream; 0 where there is none."""
     is_question: Flags
     is_latin: Flags
     authors: npt.NDArray[np.str_]
@@ -110,13 +122,13 @@ def asked(corpus: Corpus) -> list[Asked]:
 def scores(one: Asked, constants: Constants, freed_of: Directions) -> Array:
     """A score for each passage of the namespace; only what neither signal nor a neighbour brings has 0."""
     blended = _blend(one, constants, freed_of)
-    total = (
-        blended
-        + constants.neighbor * (_shifted(one.space, blended, 1) + _shifted(one.space, blended, -1))
-        + constants.second_neighbor * (_shifted(one.space, blended, 2) + _shifted(one.space, blended, -2))
-        + constants.answer * _shifted(one.space, np.where(one.space.is_question, blended, 0.0), -1)
-    )
-    return total if one.by_named is None else total + constants.author * one.by_named
+    total = blended + constants.answer * _shifted(one.space, np.where(one.space.is_question, blended, 0.0), -1)
+    for steps, weight in enumerate((constants.neighbor, constants.second_neighbor, constants.third_neighbor), start=1):
+        total += weight * (_shifted(one.space, blended, steps) + _shifted(one.space, blended, -steps))
+    total += constants.stream * _best_of_stream(one.space, blended)
+    if one.by_named is not None:
+        total = (total + constants.author * one.by_named) * np.where(one.by_named, 1.0, constants.other_author)
+    return np.where(one.space.is_question, constants.asking, 1.0) * total
 
 
 def _blend(one: Asked, constants: Constants, freed_of: Directions) -> Array:
@@ -132,8 +144,14 @@ def _blend(one: Asked, constants: Constants, freed_of: Directions) -> Array:
     return np.where(is_found, share * near + (1 - share) * gate * words / words.max(), 0.0)
 
 
+def _best_of_stream(space: Space, values: Array) -> Array:
+    best = np.zeros(len(values))
+    np.maximum.at(best, space.stream, values)
+    return np.where(space.stream > 0, best[space.stream], 0.0)
+
+
 def _words(one: Asked, constants: Constants) -> tuple[Array, float]:
-    weights = one.idf * np.where(one.is_term, 1.0, constants.exact_weight)
+    weights = one.idf**constants.rarity_power * np.where(one.is_term, 1.0, constants.exact_weight)
     terms = one.idf * one.is_term
     coverage = (terms @ (one.ranks > 0)) / terms.sum() if terms.sum() else np.zeros(len(one.space.passages))
     words = (weights @ one.ranks) * coverage**constants.coverage_power
@@ -171,11 +189,13 @@ def _space(corpus: Corpus, numbers: list[int]) -> Space:
     for place, number in enumerate(numbers):
         for text, lexeme in corpus.lexemes[number].items():
             occurrences[text][place] = len(lexeme.positions)
+    streams = {"": 0}
     return Space(
         passages,
         corpus.vectors[numbers],
         occurrences,
         np.array([bool(a.stream) and a.stream == b.stream for a, b in pairwise(passages)], bool),
+        np.array([streams.setdefault(passage.stream, len(streams)) for passage in passages]),
         np.array([passage.text.partition(" [photo:")[0].rstrip().endswith("?") for passage in passages]),
         np.array([is_latin(passage.text) for passage in passages]),
         np.array([passage.author for passage in passages]),
