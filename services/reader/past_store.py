@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from services.reader.rows import Row
+from services.reader.selections import EdgeSelection, FactSelection
 from services.reader.store import Snapshot
 from shared.database import Database
 from shared.statements import load_statements
@@ -40,28 +41,9 @@ class Past:
         rows = await self._run(_SQL.get_facts, list(present))
         return {row["fact_id"]: _as_it_was(present[row["fact_id"]], row) for row in rows}
 
-    async def list_fact_ids(
-        self,
-        *,
-        limit: int,
-        subject_keys: Sequence[str] | None,
-        predicate: str,
-        object_identity: tuple[str, Sequence[str]] | None,
-        as_of: datetime | None,
-        include_history: bool,
-        after: tuple[str, str, datetime | None, str] | None,
-    ) -> list[Row]:
+    async def list_fact_ids(self, selection: FactSelection) -> list[Row]:
         """Ids and sort keys of visible facts that were known, by subject, predicate, start and id."""
-        return await self._run(
-            _SQL.list_fact_ids,
-            limit,
-            subject_keys,
-            predicate,
-            *(object_identity or (None, None)),
-            as_of,
-            include_history,
-            *(after or (None, None, None, None)),
-        )
+        return await self._run(_SQL.list_fact_ids, *selection.arguments)
 
     async def get_entities(self, keys: Sequence[str]) -> dict[str, Row]:
         """The visible entities that were known, by key, as they were."""
@@ -72,21 +54,10 @@ class Past:
         then = {row["natural_key"]: _as_it_was(present[row["natural_key"]], row) for row in rows}
         return {key: {**row, "last_seen_at": seen[key]} for key, row in then.items()}
 
-    async def list_neighbors(
-        self,
-        keys: Sequence[str],
-        *,
-        as_of: datetime | None,
-        limit: int,
-        relations: Sequence[str],
-        outgoing: bool,
-        incoming: bool,
-        after: tuple[float, str, str, bool, str] | None,
-    ) -> list[Row]:
+    async def list_neighbors(self, keys: Sequence[str], selection: EdgeSelection) -> list[Row]:
         """Edges that were known, heaviest first. Merges are of the present, so an entity has one key."""
         [key] = keys
-        position = after or (None, None, None, None, None)
-        return await self._run(_SQL.list_neighbors, key, as_of, limit, list(relations), outgoing, incoming, *position)
+        return await self._run(_SQL.list_neighbors, key, *selection.arguments)
 
     async def fact_versions(self, fact_id: str) -> list[Row]:
         """All that a visible fact ever was, oldest first, with `known_from`."""

@@ -11,6 +11,7 @@ from services.reader.names import forms_of
 from services.reader.pages import Page, PageRequest
 from services.reader.past_store import Past
 from services.reader.rows import Row
+from services.reader.selections import FactSelection
 from services.reader.store import Snapshot
 from shared.page_token import Scalar
 from shared.timestamps import from_microseconds, to_microseconds
@@ -41,7 +42,7 @@ async def list_facts(
             subject_keys = await _all_keys(snapshot, subject_key) if subject_key is not None else None
             object_texts = await _object_texts(snapshot, object_identity) if object_identity else None
         store = snapshot if known_at is None else Past(snapshot, known_at)
-        found = await store.list_fact_ids(
+        selection = FactSelection(
             limit=page.limit,
             subject_keys=subject_keys,
             predicate=predicate,
@@ -50,6 +51,7 @@ async def list_facts(
             include_history=include_history,
             after=after,
         )
+        found = await store.list_fact_ids(selection)
         cut = Page.cut(found, page, _sort_keys)
         rows = await store.get_facts([row["fact_id"] for row in cut.items])
         return Page([rows[row["fact_id"]] for row in cut.items], cut.next_token)

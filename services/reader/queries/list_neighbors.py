@@ -13,6 +13,7 @@ from services.reader.pages import Page, PageRequest
 from services.reader.past_store import Past
 from services.reader.queries.get_entity import visible_entity
 from services.reader.rows import Row
+from services.reader.selections import EdgeSelection
 from services.reader.store import Snapshot
 
 
@@ -33,8 +34,8 @@ async def list_neighbors(
     async def work(snapshot: Snapshot) -> Page[tuple[Row, Row]]:
         store = snapshot if known_at is None else Past(snapshot, known_at)
         await visible_entity(store, key)
-        edges = await store.list_neighbors(
-            await keys_of(snapshot, *await forms_of(snapshot, key)) if known_at is None else [key],
+        keys = await keys_of(snapshot, *await forms_of(snapshot, key)) if known_at is None else [key]
+        selection = EdgeSelection(
             as_of=as_of,
             limit=page.limit,
             relations=relations,
@@ -42,6 +43,7 @@ async def list_neighbors(
             incoming=incoming,
             after=after,
         )
+        edges = await store.list_neighbors(keys, selection)
         cut = Page.cut(
             edges, page, lambda edge: (edge["weight"], edge["relation"], edge["key"], edge["reversed"], edge["fact_id"])
         )
