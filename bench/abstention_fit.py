@@ -1,227 +1,185 @@
-"""Fits the weights by which the reader says "nothing relevant", for the bundled model.
+"""Fits the weights by which the reader says "nothing relevant", for the bundled model, and tries them on other data.
 
-usage: python -m bench.abstention_fit DIR
+usage: python -m bench.abstention_fit DIR... [--cache FILE]
 
-DIR holds `docs.jsonl.gz` and `queries.jsonl.gz`, documents grouped by `title`. Each language's groups are dealt into
-two namespaces, and each question is asked in both: in one its article is there, in the other it is absent. Weights are
-fitted on the questions about half of the groups and tried on those about the other half. Prints the weights for
-`services/reader/retrieval/tuning.py` and the trade between false answers and lost ones.
+Each DIR holds `docs.jsonl.gz` and `queries.jsonl.gz`. Documents are recorded by the RPCs and questions are asked by the
+reader's own retrieval, so that the evidence is what it judges by. Documents with a title are dealt by it into two
+namespaces: a question is asked where its article is, and where it is absent. Every question is asked of other stores,
+too. Unanswerable questions that name look-alikes are about another person. Groups (articles, conversations, pages) are
+in one of two halves: weights of one are tried on the other, both ways. Last come the weights of all, for
+`services/reader/retrieval/tuning.py`. `--cache` keeps the evidence in a file, or takes it from there.
 """
 
 import argparse
-import asyncio
-import gzip
-import hashlib
-import json
-import tempfile
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+import pickle
+from collections import Counter
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
 
-import asyncpg
 import numpy as np
 import numpy.typing as npt
 
-from services.embedder.backend import Backend, InputType
-from services.embedder.backends.selection import load_backend
-from services.embedder.settings import EmbedderSettings
+from bench.abstention_evidence import Asked, Kind, gather
 from services.reader.retrieval import tuning
-from services.reader.retrieval.abstention import judge
-from services.reader.retrieval.lexical import by_words
-from services.reader.retrieval.script import is_latin
-from services.reader.retrieval.vector import by_meaning
-from services.reader.rows import Filter
-from services.reader.store import Snapshot, Store
-from services.reader.view import View
-from shared.database import Database
-from shared.embedded_postgres import start
-from shared.halfvec import encode_halfvec
-from shared.schema.migrate import migrate
-from shared.settings import DatabaseSettings
+from services.reader.retrieval.abstention import Evidence
 
 Matrix = npt.NDArray[np.float64]
 
-EXACT_SCAN_ROWS = 20_000
-RIDGE = 1e-3
-STEPS = 50
-LOST_SHARES = (0.01, 0.02, 0.05, 0.1)
+RIDGE = 1e-5
+STEPS = 60
+LOST_SHARES = (0.01, 0.02, 0.05)
+# Of a folder in all; of its unanswerable questions those of the same store and of others.
+FOLDER_WEIGHTS = {True: 1.0, False: 0.5}
+ABSENT_WEIGHTS = {Kind.ABSENT: 0.7, Kind.FOREIGN: 0.3}
 
-
-@dataclass(frozen=True)
-class Asked:
-    """One question in one namespace: what retrieval says of it, and whether its article is there."""
-
-    group: str
-    category: str
-    present: bool
-    features: tuple[float, float, float]
-
-    @property
-    def is_one_language(self) -> bool:
-        """Whether question and documents are in one language, as the category `from->to` tells."""
-        asked, found = self.category.split("->")
-        return asked == found
+FEATURES: dict[str, Callable[[Evidence], float]] = {
+    "nearness": lambda one: one.cosines[0] * one.length if one.cosines else 0.0,
+    "gap": lambda one: one.gap * one.length * (len(one.cosines) - 1) / (tuning.GAP_FIELD - 1),
+    "coverage": lambda one: one.coverage or 0.0,
+    "nearest_coverage": lambda one: one.nearest_coverage,
+    "message": lambda one: float(one.is_message),
+    "latin": lambda one: float(one.asked_in_latin),
+    "about_asked": lambda one: 0.0 if one.about_asked is None else one.about_asked,
+}
+MODELS: dict[str, tuple[bool, tuple[str, ...]]] = {
+    "same_script": (False, ("nearness", "coverage", "nearest_coverage", "message", "latin")),
+    "same_script_without_words": (False, ("nearness", "message", "latin")),
+    "other_script": (True, ("nearness", "gap")),
+    "words": (False, ("coverage",)),
+}
+"""Whether a model is of questions across languages, and what it weighs."""
+CONTEXT = frozenset({"message", "latin"})
+"""What is no evidence, but says how to read it: these weights may have either sign."""
 
 
 def main() -> None:
-    arguments = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    arguments.add_argument("folder", type=Path)
-    folder = arguments.parse_args().folder
-    with tempfile.TemporaryDirectory(prefix="abstention-", ignore_cleanup_errors=True) as data:
-        Path(data).chmod(0o777)  # Postgres runs as another account
-        with start(Path(data) / "postgres") as server:
-            asked = asyncio.run(ask_all(server.dsn(), folder, load_backend(EmbedderSettings())))
-    same = [one for one in asked if one.is_one_language]
-    other = [one for one in asked if not one.is_one_language]
-    report("same script", same, (0, 1, 2))
-    report("same script, without words", same, (0, 1))
-    report("other script", other, (0, 1))
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folders", type=Path, nargs="+", metavar="DIR")
+    parser.add_argument("--cache", type=Path)
+    options = parser.parse_args()
+    if options.cache and options.cache.exists():
+        asked = pickle.loads(options.cache.read_bytes())
+    else:
+        asked = gather(options.folders)
+        if options.cache:
+            options.cache.write_bytes(pickle.dumps(asked))
+    for name, (is_across, features) in MODELS.items():
+        report(name, [one for one in asked if one.is_across is is_across and one.kind is not Kind.PERSON], features)
+    report_people([one for one in asked if one.evidence.about_asked is not None])
 
 
-def records(path: Path) -> Iterator[dict[str, Any]]:
-    with gzip.open(path, "rt", encoding="utf-8") as lines:
-        yield from map(json.loads, lines)
+def report(name: str, asked: Sequence[Asked], features: tuple[str, ...]) -> None:
+    for half in (0, 1):
+        weights = fitted([one for one in asked if one.half == half], features)
+        print(f"\n{name}, fitted on half {half}: {described(features, weights)}; on the other half:")
+        for label, part in parts([one for one in asked if one.half != half]):
+            print(f"  {label:34} {measured(part, features, weights)}")
+    print(f"\n{name}, fitted on all: {described(features, fitted(asked, features))}")
 
 
-def side(group: str, salt: str) -> int:
-    return hashlib.sha256(f"{salt}{group}".encode()).digest()[0] % 2
+def report_people(asked: Sequence[Asked]) -> None:
+    """The weights of whom it is about; each kind counts the same."""
+    for half in (0, 1, None):
+        own = [one for one in asked if half is None or one.half == half]
+        labels = np.array([one.is_answerable for one in own], dtype=float)
+        if not 0 < labels.sum() < len(labels):
+            return
+        weights = logistic(matrix(own, ("about_asked",)), labels, shares(list(map(bool, labels))))
+        where = "all" if half is None else f"half {half}"
+        print(f"\npeople, fitted on {where}: {described(('about_asked',), weights)}")
+        other = [one for one in asked if half is not None and one.half != half]
+        if other:
+            print(f"  on the other half: {measured(other, ('about_asked',), weights)}")
 
 
-async def ask_all(dsn: str, folder: Path, model: Backend) -> list[Asked]:
-    documents = list(records(folder / "docs.jsonl.gz"))
-    await migrate(dsn, timeout_s=60)
-    await load(dsn, documents, model)
-    database = Database.open(DatabaseSettings(dsn=dsn))
-    try:
-        return await ask(Store(database), documents, list(records(folder / "queries.jsonl.gz")), model)
-    finally:
-        await database.close()
+def parts(asked: Sequence[Asked]) -> list[tuple[str, list[Asked]]]:
+    """By folder and category, the answerable with each kind of unanswerable ones."""
+    found = []
+    for folder, category in sorted({(one.folder, one.category) for one in asked}):
+        own = [one for one in asked if (one.folder, one.category) == (folder, category)]
+        for kind in (Kind.ABSENT, Kind.NOWHERE, Kind.FOREIGN):
+            part = [one for one in own if one.kind in (Kind.PRESENT, kind)]
+            if {one.is_answerable for one in part} == {True, False}:
+                found.append((f"{folder} {category} {kind.value}", part))
+    return found
 
 
-async def load(dsn: str, documents: Sequence[dict[str, Any]], model: Backend) -> None:
-    connection = await asyncpg.connect(dsn)
-    await connection.set_type_codec("halfvec", schema="public", encoder=bytes, decoder=bytes, format="binary")
-    table = "vectors_" + model.fingerprint.id.removeprefix("fp-")
-    await connection.execute("SELECT create_vector_table($1, $2)", table, model.fingerprint.dimension)
-    await connection.execute(
-        "INSERT INTO embedding_spaces VALUES ($1, 'm', 'r', '', '', 'mean', $2, true, $3, 'active')",
-        model.fingerprint.id,
-        model.fingerprint.dimension,
-        table,
-    )
-    texts = [f"{document['title']}\n{document['text']}" for document in documents]
-    vectors = encoded(model, texts, InputType.PASSAGE)
-    for document, vector in zip(documents, vectors, strict=True):
-        namespace = f"{document['namespace']}-{side(document['title'], 'namespace')}"
-        passage_id = await connection.fetchval(
-            "INSERT INTO passages (namespace, kind, owner_key, title, text, token_count, embedding_hash, occurred_at)"
-            " VALUES ($1, 1, $2, $3, $4, 1, '', now()) RETURNING passage_id",
-            namespace,
-            document["id"],
-            document["title"],
-            document["text"],
-        )
-        await connection.execute(
-            f"INSERT INTO {table} VALUES ($1, $2, '', 1, '{{}}', '{{}}', false, $3)",
-            namespace,
-            passage_id,
-            encode_halfvec(vector),
-        )
-    await connection.close()
+def fitted(asked: Sequence[Asked], features: tuple[str, ...]) -> Matrix:
+    """Weights of evidence that are not negative: those that would be are left out."""
+    # What is nowhere is for trying alone, so that it is held out of every fit.
+    asked = [one for one in asked if one.kind is not Kind.NOWHERE]
+    labels = np.array([one.is_answerable for one in asked], dtype=float)
+    has_turns = any(one.evidence.is_message for one in asked)
+    kept = [name for name in features if name != "message" or has_turns]
+    while True:
+        weights = logistic(matrix(asked, kept), labels, weighed(asked))
+        negative = [name for name, weight in zip(kept, weights[1:], strict=True) if weight < 0 and name not in CONTEXT]
+        if not negative:
+            by_name = dict(zip(kept, weights[1:], strict=True))
+            return np.array([weights[0], *(by_name.get(name, 0.0) for name in features)])
+        kept.remove(negative[0])
 
 
-def encoded(model: Backend, texts: Sequence[str], kind: InputType) -> list[npt.NDArray[np.float32]]:
-    """One vector a text; long ones are cut into windows, whose vectors are averaged."""
-    vectors = []
-    for cut in model.cut(list(texts), kind):
-        mean = np.mean(np.asarray(model.encode(cut.windows), dtype=np.float32), axis=0)
-        vectors.append(mean / np.linalg.norm(mean))
-    return vectors
+def weighed(asked: Sequence[Asked]) -> Matrix:
+    """So that no folder and no kind of question outweighs another by its number."""
+    titled = {one.folder for one in asked if one.kind is Kind.ABSENT}
+    counts = Counter((one.folder, one.kind) for one in asked)
+    kinds: dict[str, set[Kind]] = {}
+    for folder, kind in counts:
+        kinds.setdefault(folder, set()).add(kind)
+
+    def weight(one: Asked) -> float:
+        share = 1.0 if one.is_answerable or len(kinds[one.folder]) < 3 else ABSENT_WEIGHTS[one.kind]
+        is_large = one.folder in titled or one.evidence.is_message
+        return FOLDER_WEIGHTS[is_large] * share / counts[one.folder, one.kind]
+
+    weights = np.array([weight(one) for one in asked])
+    mean: float = weights.mean()
+    return weights / mean
 
 
-async def ask(
-    store: Store, documents: Sequence[dict[str, Any]], questions: Sequence[dict[str, Any]], model: Backend
-) -> list[Asked]:
-    groups = {document["id"]: document["title"] for document in documents}
-    distinct = sorted({question["text"] for question in questions})
-    vectors = dict(zip(distinct, encoded(model, distinct, InputType.QUERY), strict=True))
-    asked = []
-    for question in questions:
-        # The article of a question without an answer is nowhere: absent from both.
-        group = groups[question["relevant"][0]] if question["relevant"] else None
-        for half in (0, 1):
-            features = await features_of(
-                store, f"{question['namespace']}-{half}", question["text"], encode_halfvec(vectors[question["text"]])
-            )
-            present = group is not None and half == side(group, "namespace")
-            asked.append(
-                Asked(group or question["id"], question["category"].removesuffix(" absent"), present, features)
-            )
-    return asked
+def shares(kinds: list[bool]) -> Matrix:
+    counts = Counter(kinds)
+    return np.array([len(kinds) / (2 * counts[kind]) for kind in kinds])
 
 
-async def features_of(store: Store, namespace: str, text: str, vector: bytes) -> tuple[float, float, float]:
-    """Top cosine, gap and coverage, exactly as the reader sees them."""
-
-    async def work(snapshot: Snapshot) -> tuple[float, float, float]:
-        space = await snapshot.prepare_search(EXACT_SCAN_ROWS)
-        found = await snapshot.search(
-            space, words=text, vector=vector, approximate=False, wanted=Filter(), limit=tuning.SIGNAL_CANDIDATES
-        )
-        relevance = judge(
-            by_words(found), by_meaning(found), space.fingerprint, asked_in_latin=is_latin(text)
-        ).relevance
-        return relevance.top_cosine or 0.0, relevance.cosine_gap or 0.0, relevance.word_coverage or 0.0
-
-    return await store.snapshot(View(namespace, (), sees_all=True), work, timeout_s=60)
+def matrix(asked: Sequence[Asked], features: Sequence[str]) -> Matrix:
+    return np.array([[1.0, *(FEATURES[name](one.evidence) for name in features)] for one in asked])
 
 
-def report(name: str, asked: Sequence[Asked], columns: tuple[int, ...]) -> None:
-    fitted = [one for one in asked if side(one.group, "fit") == 0]
-    held = [one for one in asked if side(one.group, "fit") == 1]
-    weights = logistic(*matrix(fitted, columns))
-    print(f"\n{name}: intercept and weights of top cosine, gap, coverage {columns}: {np.round(weights, 2).tolist()}")
-    for label, part in (("fitted", fitted), ("held out", held)):
-        features, present = matrix(part, columns)
-        scores = features @ weights
-        print(f"  {label}: AUROC {auroc(scores, present):.4f}")
-        for lost in LOST_SHARES:
-            limit = np.quantile(scores[present == 1], lost)
-            print(
-                f"    {lost:.0%} of true answers lost: {np.mean(scores[present == 0] >= limit):.3f} false answers,"
-                f" threshold {1 / (1 + np.exp(-limit)):.3f}"
-            )
-    for category in sorted({one.category for one in held}):
-        features, present = matrix([one for one in held if one.category == category], columns)
-        scores = features @ weights
-        print(
-            f"  {category} at 0.5: lost {np.mean(scores[present == 1] < 0):.3f},"
-            f" false {np.mean(scores[present == 0] >= 0):.3f}, AUROC {auroc(scores, present):.4f}"
-        )
+def measured(asked: Sequence[Asked], features: Sequence[str], weights: Matrix) -> str:
+    scores, labels = matrix(asked, features) @ weights, np.array([one.is_answerable for one in asked])
+    false = [np.mean(scores[~labels] >= np.quantile(scores[labels], lost)) for lost in LOST_SHARES]
+    curve = ", ".join(f"{each:.1%} at {lost:.0%} lost" for each, lost in zip(false, LOST_SHARES, strict=True))
+    return f"n {labels.sum()}+{(~labels).sum()}, AUROC {auroc(scores, labels):.4f}; false answers {curve}"
 
 
-def matrix(asked: Sequence[Asked], columns: tuple[int, ...]) -> tuple[Matrix, Matrix]:
-    features = np.array([[1.0, *(one.features[column] for column in columns)] for one in asked])
-    return features, np.array([float(one.present) for one in asked])
+def described(features: Sequence[str], weights: Matrix) -> str:
+    named = zip(("intercept", *features), weights, strict=True)
+    return ", ".join(f"{name} {weight:.2f}" for name, weight in named)
 
 
-def logistic(features: Matrix, labels: Matrix) -> Matrix:
-    """Weights of a logistic regression by Newton's method, with a slight ridge."""
-    weights = np.zeros(features.shape[1])
+def logistic(features: Matrix, labels: Matrix, weighed: Matrix) -> Matrix:
+    """Weights of a logistic regression by Newton's method, over columns of equal spread, with a slight ridge."""
+    mean, spread = features.mean(axis=0), features.std(axis=0) + 1e-9
+    mean[0], spread[0] = 0.0, 1.0
+    scaled = (features - mean) / spread
+    ridge = RIDGE * len(labels) * np.eye(scaled.shape[1])
+    weights = np.zeros(scaled.shape[1])
     for _ in range(STEPS):
-        probability = 1 / (1 + np.exp(-features @ weights))
-        slope = features.T @ (labels - probability) - RIDGE * weights
-        curvature = (features.T * (probability * (1 - probability))) @ features + RIDGE * np.eye(len(weights))
-        weights = weights + np.linalg.solve(curvature, slope)
-    return weights
+        probability = 1 / (1 + np.exp(-np.clip(scaled @ weights, -30, 30)))
+        slope = scaled.T @ (weighed * (labels - probability)) - ridge @ weights
+        curvature = (scaled.T * (weighed * probability * (1 - probability))) @ scaled + ridge
+        weights = weights + np.linalg.solve(curvature + 1e-9 * np.eye(len(weights)), slope)
+    plain: Matrix = weights / spread
+    plain[0] = weights[0] - (weights[1:] * mean[1:] / spread[1:]).sum()
+    return plain
 
 
-def auroc(scores: Matrix, labels: Matrix) -> float:
-    """Probability that a question whose article is there scores above one whose article is not."""
-    ranks = np.argsort(np.argsort(scores)) + 1
-    positives = labels.sum()
-    return float((ranks[labels == 1].sum() - positives * (positives + 1) / 2) / (positives * (len(labels) - positives)))
+def auroc(scores: Matrix, labels: npt.NDArray[np.bool_]) -> float:
+    """Probability that an answerable question scores above an unanswerable one, ties half."""
+    above = (scores[labels][:, None] > scores[~labels][None, :]).mean()
+    return float(above + (scores[labels][:, None] == scores[~labels][None, :]).mean() / 2)
 
 
 if __name__ == "__main__":

@@ -52,10 +52,10 @@ def load(target: System, folder: Path) -> int:
         waiting[namespace].append(observation)
         count += 1
         if len(waiting[namespace]) == BATCH:
-            _record(target, namespace, waiting.pop(namespace))
+            record(target, namespace, waiting.pop(namespace))
     namespaces = set(waiting)
     for namespace, observations in waiting.items():
-        _record(target, namespace, observations)
+        record(target, namespace, observations)
     for namespace in namespaces | {question.namespace for question in data.questions(folder)}:
         target.writer.WaitForEmbedding(
             writer_service_pb2.WaitForEmbeddingRequest(namespace=namespace), timeout=LOAD_TIMEOUT_S
@@ -63,7 +63,8 @@ def load(target: System, folder: Path) -> int:
     return count
 
 
-def _record(target: System, namespace: str, observations: list[observation_pb2.Observation]) -> None:
+def record(target: System, namespace: str, observations: list[observation_pb2.Observation]) -> None:
+    """Records documents of one namespace. Raises SystemExit on a refusal."""
     request = writer_service_pb2.BatchRecordObservationsRequest(namespace=namespace, observations=observations)
     for result in target.writer.BatchRecordObservations(request, timeout=LOAD_TIMEOUT_S).results:
         if result.HasField("error"):

@@ -35,15 +35,16 @@ def system(target: str | None) -> Iterator[System]:
     """Yields the system behind `target` (`HOST:PORT` or `WRITER,READER,EMBEDDER`), else a fresh embedded one."""
     if target:
         targets = target.split(",")
-        with _connected(targets * 3 if len(targets) == 1 else targets) as connected:
-            yield connected
+        with connected(targets * 3 if len(targets) == 1 else targets) as reached:
+            yield reached
         return
-    with _embedded() as targets, _connected(targets) as connected:
-        yield connected
+    with _embedded() as targets, connected(targets) as reached:
+        yield reached
 
 
 @contextlib.contextmanager
-def _connected(targets: list[str]) -> Iterator[System]:
+def connected(targets: list[str]) -> Iterator[System]:
+    """Stubs of the services at the targets: of the writer, the reader and the embedder."""
     options = [
         ("grpc.max_receive_message_length", MAX_MESSAGE_BYTES),
         ("grpc.max_send_message_length", MAX_MESSAGE_BYTES),

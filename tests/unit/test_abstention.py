@@ -237,6 +237,7 @@ def test_the_evidence_of_lists() -> None:
         fingerprint=CALIBRATED,
         cosines=(0.5, 0.25),
         length=0.5,
+        asked_in_latin=True,
         is_across=True,
         is_message=True,
         coverage=0.75,

@@ -35,6 +35,8 @@ class Evidence:
     """Of the nearest, best first, as many as `tuning.GAP_FIELD`."""
     length: float = 1.0
     """Of the query's vector less its common part: a cosine times this tells how near something is, of any query."""
+    asked_in_latin: bool = False
+    """Whether the query is in Latin script."""
     is_across: bool = False
     """Whether the nearest is in another script than the query."""
     is_message: bool = False
@@ -85,9 +87,12 @@ def gathered(
     length: float = 1.0,
     asked_in_latin: bool,
     about_asked: float | None = None,
+    recovered: float = 0.0,
 ) -> Evidence:
-    """The evidence of the lists of words and vectors; None for a signal that took no part."""
-    covered = None if words is None else coverage(words)
+    """The evidence of the lists of words and vectors; None for a signal that took no part. `recovered`: the share of the
+    query that names which are only alike stand for.
+    """
+    covered = None if words is None else max(coverage(words), tuning.LIKENESS_TRUST * recovered)
     if not nearest:
         return Evidence(coverage=covered, about_asked=about_asked)
     first = nearest[0].candidate
@@ -95,6 +100,7 @@ def gathered(
         fingerprint=fingerprint,
         cosines=tuple(place.raw for place in nearest[: tuning.GAP_FIELD]),
         length=length,
+        asked_in_latin=asked_in_latin,
         is_across=first.is_latin != asked_in_latin,
         is_message=bool(first.author_key),
         coverage=covered,
@@ -157,6 +163,7 @@ def _weighed(evidence: Evidence, weights: tuning.Weights) -> float:
         + weights.coverage * (evidence.coverage or 0.0)
         + weights.nearest_coverage * evidence.nearest_coverage
         + weights.message * evidence.is_message
+        + weights.latin * evidence.asked_in_latin
     )
 
 
