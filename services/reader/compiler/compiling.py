@@ -26,10 +26,13 @@ from shared.token_count import token_count
 
 _ID_DIGITS = 24
 
-SLICE_CHARS = 200
-"""Characters of the budget for each item that is read at once. Most are longer: a slice fills the pack, or two."""
+SLICE_CHARS = 350
+"""Characters of the budget for each item of the first slice. Later ones have as many as should fit by then."""
 
 LEAST_SLICE = 8
+
+SPARE = 2
+"""Items that are read beyond those that should fit: some are said already."""
 
 TRACED_CANDIDATES = 1_000
 """Candidates that a trace holds, by the contract."""
@@ -136,17 +139,11 @@ def _relevant(kept: Sequence[Fused], share: float) -> list[Place]:
 async def _packed(reader: ItemReader, relevant: Sequence[Place], budget: Budget) -> Packed:
     """Packs slice by slice, until something did not fit: what comes after that is less relevant, and is not read."""
     packing = Packing(budget)
-    for places in _slices(relevant, budget):
-        packing.offer(*await reader.read(places))
-        if packing.has_refused:
-            break
+    start, size = 0, max(LEAST_SLICE, budget.size // SLICE_CHARS)
+    while start < len(relevant) and not packing.has_refused:
+        packing.offer(*await reader.read(relevant[start : start + size]))
+        start, size = start + size, packing.fits(least=LEAST_SLICE) + SPARE
     return packing.packed()
-
-
-def _slices(places: Sequence[Place], budget: Budget) -> Iterator[Sequence[Place]]:
-    size = max(LEAST_SLICE, budget.size // SLICE_CHARS)
-    for start in range(0, len(places), size):
-        yield places[start : start + size]
 
 
 def _omitted(relevant: Sequence[Place], whole: Packed, packed: Packed) -> list[str]:

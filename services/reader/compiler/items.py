@@ -76,11 +76,14 @@ class Item:
     """Keys of the entities that it names: what its words may have come from, too."""
     delta: int = 0
     """What became of it since a former pack: a number of the contract's DeltaState."""
-    gist: Gist = field(init=False, compare=False, repr=False)
+    _gist: list[Gist] = field(init=False, default_factory=list, compare=False, repr=False)
 
-    def __post_init__(self) -> None:
-        """Takes the gist, by which it is held against every other item."""
-        object.__setattr__(self, "gist", Gist.of(self.text))
+    @property
+    def gist(self) -> Gist:
+        """What it is compared by, taken once and only where it is asked for: most items are told apart without."""
+        if not self._gist:
+            self._gist.append(Gist.of(self.text))
+        return self._gist[0]
 
     @property
     def is_hypothesis(self) -> bool:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from services.reader.compiler.budget import Budget
 from services.reader.compiler.items import Item
 from services.reader.compiler.rendering import BETWEEN_ITEMS, rendered_item, wrapper
+from services.reader.compiler.sameness import may_hold
 from services.reader.rows import CRITICAL, ItemKind, Status
 
 NAMED_OMISSIONS = 20
@@ -50,8 +51,10 @@ def says(one: Item, other: Item) -> bool:
 
 
 def _holds(one: Item, other: Item) -> bool:
+    if not may_hold(one.compared, other.compared):
+        return False
     # A few words mean something only with who said them, or where.
-    if other.kind == ItemKind.CHUNK and other.gist.is_short and one.title != other.title:
+    if other.kind == ItemKind.CHUNK and one.title != other.title and other.gist.is_short:
         return False
     return one.compared == other.compared or one.gist.holds(other.gist)
 
@@ -65,8 +68,14 @@ class Packing:
         self.has_refused = False
         """Whether the budget forbade an item already."""
         self._budget = budget
-        self._room = budget.size - budget.measure(wrapper())
+        self._size = budget.size - budget.measure(wrapper())
+        self._room = self._size
         self._left_out: list[Item] = []
+
+    def fits(self, least: int) -> int:
+        """How many more items fit, judged by those that are in; `least` where it cannot be told."""
+        taken = self._size - self._room
+        return max(least, self._room * len(self.items) // taken) if taken else least
 
     def offer(self, items: Sequence[Item], beside: Mapping[str, Item]) -> None:
         """Takes of the items what fits, in their order."""

@@ -15,6 +15,8 @@ from shared.normal_form import normal_form
 # Neither negations nor words of time, direction or doubt.
 _EMPTY_WORDS = "a an the and also и а же ведь вот также тоже this that these those это эта этот эти"
 _EMPTY = frozenset(_EMPTY_WORDS.split())
+_LONGEST_EMPTY = max(map(len, _EMPTY))
+_MARKS = ".,:;!?…\"'`*_~#()[]{}<>«»“”„–—-"
 _SHORT_WORDS = 8
 """A text of fewer words says little without its title, such as who said it."""
 
@@ -54,3 +56,10 @@ class Gist:
     @property
     def _turns(self) -> tuple[tuple[str, ...], int, int]:
         return self.numbers, self.negations, self.questions
+
+
+def may_hold(one: str, other: str) -> bool:
+    """Whether one text, compared in normal form, may hold the words of another: what a glance tells, for most pairs."""
+    longest = max(other.split(), key=len, default="").strip(_MARKS)
+    # What has marks inside is more than one word, and a short one may be empty.
+    return not longest.isalnum() or len(longest) <= _LONGEST_EMPTY or longest in one

@@ -11,7 +11,7 @@ from pathlib import Path
 from services.reader.rows import Row
 from services.reader.store import Snapshot
 from services.reader.view import View
-from shared.database import Connection, Database, StatementFailed
+from shared.database import Database, StatementFailed
 from shared.errors import NotFound, PalimpsestError
 from shared.statements import load_statements
 
@@ -46,30 +46,27 @@ class TraceStore:
     async def leave(self, view: View, subject: str, trace: Trace, *, timeout_s: float) -> bool:
         """Whether the trace is left. It is not on a replica, where the database cannot take it in time, and where
         something that it rests on is being erased, or was erased since: an answer never fails for its trace."""
-        values = (trace.request, trace.trace, trace.pack, trace.known)
-
-        async def work(connection: Connection) -> bool:
-            row = await connection.fetchrow(_SQL.begin_trace, view.namespace)
-            if row is None or not row["allowed"]:
-                return False
-            done = await connection.execute(
-                _SQL.leave_trace,
-                view.namespace,
-                trace.trace_id,
-                trace.pack_id,
-                trace.compiled_at,
-                trace.kept_s,
-                subject,
-                list(view.granted),
-                view.sees_all,
-                *values,
-                sorted(trace.observation_ids),
-                sorted(trace.item_keys),
-            )
-            return done.endswith(" 1")
-
         try:
-            return await self._database.transaction(work, timeout_s=timeout_s)
+            async with self._database.connection(timeout_s) as connection:
+                return bool(
+                    await connection.fetchval(
+                        _SQL.leave_trace,
+                        view.namespace,
+                        trace.trace_id,
+                        trace.pack_id,
+                        trace.compiled_at,
+                        trace.kept_s,
+                        subject,
+                        list(view.granted),
+                        view.sees_all,
+                        trace.request,
+                        trace.trace,
+                        trace.pack,
+                        trace.known,
+                        sorted(trace.item_keys),
+                        sorted(trace.observation_ids),
+                    )
+                )
         except (PalimpsestError, StatementFailed) as error:
             _log.warning("no trace was left: %s", type(error).__name__)
             return False
