@@ -70,8 +70,12 @@ class Candidate(NamedTuple):
     """Who said it; empty where nobody is known."""
     is_by_named: bool
     """Whether the query names who said it."""
+    is_question: bool
+    """Whether somebody says it and it ends with a question mark."""
+    stream: str | None
+    """Where somebody says it: system and stream. None: nobody, or nowhere in particular."""
     said_before: Sequence[int] | None
-    """The passages of its stream right before it, nearest first, at most three. None: not asked for."""
+    """The passages of its stream right before it, nearest first, at most two. None: not asked for."""
     said_after: Sequence[int] | None
     """Those right after it."""
     is_latin: bool
@@ -82,6 +86,10 @@ class Candidate(NamedTuple):
     """Sum of rarity times frequency over the query's lexemes."""
     coverage: float
     """Share of the query's term weight that it holds, 0 to 1."""
+    trigram: float = 0.0
+    """How alike the most alike of its names or identifiers is, 0 to 1; 0: none is sought, or none alike."""
+    trigram_coverage: float = 0.0
+    """Share of the query's term weight that these stand for, as far as they are alike."""
 
     @property
     def item_id(self) -> str:

@@ -19,6 +19,8 @@ SETTINGS = {
     # A search takes milliseconds, which compiling and more processes only add to.
     "jit": "off",
     "max_parallel_workers_per_gather": "0",
+    # At most this lets a wrong letter in the middle of six through, or two that changed places in nine.
+    "pg_trgm.word_similarity_threshold": "0.4",
     "hnsw.iterative_scan": "relaxed_order",
     "hnsw.ef_search": "200",
     # A walk that has looked at so many and not found enough is given up: what it walks for is less than a fortieth.
@@ -37,7 +39,9 @@ def search_statement(
         parts["labels"] = "labels_by_set" if by_label_set else "labels_by_row"
     if words or vectors:
         parts["filter"] = "wanted" if wanted.narrows else "everything"
-    return SQL.with_table("search", words=_way_of_words(words, passages), **parts)
+    return SQL.with_table(
+        "search", words=_way_of_words(words, passages), alike="alike_names" if words else "alike_none", **parts
+    )
 
 
 def _way_of_words(words: str, passages: int) -> str:

@@ -8,9 +8,16 @@
 -- How the namespace behaves, as JSON; NULL: by default.
 (SELECT settings FROM namespace_settings WHERE namespace = $1 ORDER BY version DESC LIMIT 1)
 
+-- fragment: has_edges
+-- Whether the namespace has a graph at all.
+(EXISTS (SELECT FROM links WHERE namespace = $1)
+    OR EXISTS (SELECT FROM facts WHERE namespace = $1 AND object_key IS NOT NULL))
+
 -- name: prepare_search
--- The active vector space, the namespace's settings, and the number of passages that the caller may see, counted up to $4.
-SELECT size.passages, space.fingerprint, space.table_name, NULL::bigint[] AS label_sets, {settings} AS settings
+-- The active vector space, the namespace's settings, whether it has a graph, and the number of passages that the caller may
+-- see, counted up to $4.
+SELECT size.passages, space.fingerprint, space.table_name, NULL::bigint[] AS label_sets, {settings} AS settings,
+    {has_edges} AS has_edges
 FROM (
     SELECT count(*) AS passages
     FROM (SELECT FROM passages WHERE namespace = $1 AND NOT hidden AND visible(restricting, $2, $3) LIMIT $4) AS counted
@@ -69,7 +76,7 @@ counted AS (
     )
 )
 SELECT size.passages, space.fingerprint, space.table_name, CASE WHEN are_all THEN applying END AS label_sets,
-    {settings} AS settings
+    {settings} AS settings, {has_edges} AS has_edges
 FROM label_sets CROSS JOIN (SELECT count(*) AS passages FROM counted) AS size
     LEFT JOIN embedding_spaces AS space ON space.state = 'active';
 
@@ -317,7 +324,7 @@ posted AS MATERIALIZED (
     ) AS found
 ),
 weighed AS MATERIALIZED (
-    SELECT asked.lexeme, asked.is_term, {rarity} AS idf
+    SELECT asked.lexeme, asked.is_term, coalesce(counted.rows, 0) AS frequency, {rarity} AS idf
     FROM asked
         LEFT JOIN (SELECT lexeme, count(*) AS rows FROM posted GROUP BY lexeme) AS counted USING (lexeme)
 ),
@@ -385,6 +392,80 @@ scored AS MATERIALIZED (
     WHERE sums.words IS NOT NULL
 ),
 
+-- fragment: alike_none
+-- No name is looked up.
+alike AS (
+    SELECT NULL::bigint AS passage_id, NULL::float8 AS likeness, NULL::float8 AS recovered WHERE false
+),
+
+-- fragment: alike_names
+-- Names like the query's words that nothing visible holds, and identifiers that those of the query are a part of. The longest
+-- four of each, since each costs an index scan: a misspelt word is a form that occurs nowhere, nor does its stem.
+sought AS MATERIALIZED (
+    (
+        SELECT form.lexeme AS held, form.lexeme AS word, NULL::text AS pattern
+        FROM weighed AS form
+        WHERE form.frequency = 0 AND length(form.lexeme) BETWEEN 5 AND 40 AND form.lexeme ~ '^[[:alpha:]]+$'
+            AND form.lexeme = ANY ((SELECT tsvector_to_array(to_tsvector('pg_catalog.simple', normal_form($4))))::text[])
+            AND NOT EXISTS (
+                SELECT FROM weighed AS stem
+                WHERE stem.frequency > 0
+                    AND stem.lexeme = ANY (tsvector_to_array(to_tsvector('pg_catalog.russian', form.lexeme))))
+        ORDER BY length(form.lexeme) DESC, form.lexeme
+        LIMIT 4
+    )
+    UNION ALL
+    (
+        SELECT identifier, NULL, '%' || replace(identifier, '_', '\_') || '%'
+        FROM (SELECT DISTINCT string_to_table(identifiers($4), ' ') AS identifier WHERE $4 ~ '[0-9]') AS own
+        ORDER BY length(identifier) DESC, identifier
+        LIMIT 4
+    )
+),
+-- A hundred that the index finds by trigrams; of these the nearest by trigrams; these by their letters.
+resembling AS MATERIALIZED (
+    SELECT sought.*, found.passage_id, found.names
+    FROM sought CROSS JOIN LATERAL (
+        SELECT pool.passage_id, pool.names
+        FROM (
+            -- Beside a row of nothing, so that the scan is planned for all that it may find: for a hundred the planner would
+            -- rather read the table.
+            SELECT every.passage_id, every.names
+            FROM (SELECT OFFSET 0) AS one, LATERAL (
+                SELECT p.passage_id, p.names FROM passages AS p
+                WHERE p.namespace = $1 AND (p.names %> sought.word OR p.names LIKE sought.pattern)
+                    AND {passes} AND {filter}
+                OFFSET 0
+            ) AS every
+            LIMIT 100
+        ) AS pool
+        ORDER BY pool.names <->> sought.held, pool.passage_id
+        LIMIT 20
+    ) AS found
+),
+-- How alike the most alike word is, and the weight of the query's terms that it stands for, as far as it is alike.
+alike AS MATERIALIZED (
+    SELECT passage_id, max(likeness) AS likeness, sum(likeness * weight) AS recovered
+    FROM (
+        SELECT held, passage_id, CASE WHEN word IS NULL THEN (
+                SELECT max(length(held)::float8 / length(name))
+                FROM string_to_table(names, ' ') AS name
+                WHERE name LIKE pattern
+            ) ELSE (
+                SELECT max(likeness(word, name[1]))
+                FROM regexp_matches(names, '[[:alpha:]]+', 'g') AS name
+                WHERE length(name[1]) BETWEEN greatest(length(word) - 2, 5) AND length(word) + 2
+            ) END AS likeness
+        FROM resembling
+        OFFSET 0
+    ) AS compared
+        JOIN LATERAL (
+            SELECT sum(idf) AS weight FROM weighed
+            WHERE is_term AND lexeme = ANY (tsvector_to_array(lexemes(held)))
+        ) AS own ON likeness > 0
+    GROUP BY passage_id
+),
+
 -- name: search
 -- Candidates of all signals with their raw scores, in no order.
 WITH parameters AS (
@@ -394,6 +475,7 @@ nearest AS MATERIALIZED (
 {nearest}
 ),
 {words}
+{alike}
 -- One that holds more of the query's terms goes before one that repeats fewer.
 covering AS (
     SELECT scored.passage_id, scored.words * sqrt(share.coverage) AS words, share.coverage
@@ -414,11 +496,15 @@ found AS MATERIALIZED (
         p.source_stream, p.occurred_at, p.place_in_stream,
         -- Bytes beyond one a character: Latin has next to none, every other script at least one a letter.
         octet_length(p.text) - length(p.text) < $15 * length(p.text) AS is_latin,
-        placed.distance, ranked.words, ranked.coverage,
-        p.author_key <> '' AND p.source_stream <> '' AND least(placed.place, ranked.place) <= $16 AS has_neighbors
-    FROM ranked FULL JOIN placed USING (passage_id)
-        JOIN passages AS p ON p.namespace = $1 AND p.passage_id = coalesce(ranked.passage_id, placed.passage_id)
-    WHERE placed.distance IS NOT NULL OR ranked.place <= $6
+        placed.distance, ranked.words, ranked.coverage, alike.likeness,
+        alike.recovered / nullif((SELECT sum(idf) FROM weighed WHERE is_term), 0) AS recovered,
+        p.author_key <> '' AND p.source_stream <> '' AND least(placed.place, ranked.place) <= $16 AS has_neighbors,
+        CASE WHEN p.author_key <> '' THEN p.source_system || '/' || nullif(p.source_stream, '') END AS stream,
+        p.author_key <> '' AND p.text ~ '\?\s*$' AS is_question
+    FROM ranked FULL JOIN placed USING (passage_id) FULL JOIN alike USING (passage_id)
+        JOIN passages AS p ON p.namespace = $1
+            AND p.passage_id = coalesce(ranked.passage_id, placed.passage_id, alike.passage_id)
+    WHERE placed.distance IS NOT NULL OR ranked.place <= $6 OR alike.likeness IS NOT NULL
 ),
 -- Those of the authors whom the query names: by a word of their key, title or aliases.
 named AS MATERIALIZED (
@@ -441,6 +527,8 @@ SELECT
     p.importance,
     p.author_key,
     p.author_key IN (SELECT key FROM named) AS is_by_named,
+    p.is_question,
+    p.stream,
     -- What was said right before and right after, nearest first; only of those that lead a signal's list.
     CASE WHEN p.has_neighbors THEN ARRAY(
         SELECT n.passage_id FROM passages AS n
@@ -448,16 +536,18 @@ SELECT
             AND (n.occurred_at, n.place_in_stream, n.ordinal) < (p.occurred_at, p.place_in_stream, p.ordinal)
             AND n.author_key <> '' AND n.source_stream <> '' AND NOT n.hidden AND visible(n.restricting, $2, $3)
         ORDER BY n.occurred_at DESC, n.place_in_stream DESC, n.ordinal DESC
-        LIMIT 3) END AS said_before,
+        LIMIT 2) END AS said_before,
     CASE WHEN p.has_neighbors THEN ARRAY(
         SELECT n.passage_id FROM passages AS n
         WHERE n.namespace = $1 AND n.source_system = p.source_system AND n.source_stream = p.source_stream
             AND (n.occurred_at, n.place_in_stream, n.ordinal) > (p.occurred_at, p.place_in_stream, p.ordinal)
             AND n.author_key <> '' AND n.source_stream <> '' AND NOT n.hidden AND visible(n.restricting, $2, $3)
         ORDER BY n.occurred_at, n.place_in_stream, n.ordinal
-        LIMIT 3) END AS said_after,
+        LIMIT 2) END AS said_after,
     p.is_latin,
     p.distance,
     coalesce(p.words, 0) AS words,
-    coalesce(p.coverage, 0) AS coverage
+    coalesce(p.coverage, 0) AS coverage,
+    coalesce(p.likeness, 0) AS trigram,
+    coalesce(p.recovered, 0) AS trigram_coverage
 FROM found AS p

@@ -11,9 +11,9 @@ from typing import Any, TypeVar, cast
 
 from services.reader.retrieval import tuning
 from services.reader.rows import Candidate, Filter, Row
-from services.reader.selections import EdgeSelection, FactSelection
 from services.reader.search_statement import SETTINGS, search_arguments, search_statement
 from services.reader.search_statement import SQL as _SEARCH
+from services.reader.selections import EdgeSelection, FactSelection
 from services.reader.view import View, rule_holders
 from shared.database import Connection, Database
 from shared.namespace_defaults import TEXT_SEARCH_CONFIGURATIONS
@@ -40,6 +40,8 @@ class SearchSpace:
     """The constants that the namespace sets for itself, by name."""
     configurations: tuple[str, ...] = TEXT_SEARCH_CONFIGURATIONS
     """What the words of a query are looked up by."""
+    has_edges: bool = False
+    """Whether there is a graph."""
 
 
 class Store:
@@ -102,6 +104,7 @@ class Snapshot:
             None if sets is None else tuple(sets),
             settings.get("tuning", {}),
             tuple(settings.get("text_search_configurations", ())) or TEXT_SEARCH_CONFIGURATIONS,
+            row["has_edges"],
         )
 
     async def walks_index(self, space: SearchSpace, *, exact_scan_rows: int) -> bool:

@@ -28,7 +28,7 @@ def candidate(
 ) -> Candidate:
     passage_id = hash((key, ordinal))
     return Candidate(
-        passage_id, kind, key, ordinal, status, 0, "", False, None, None, is_latin, distance, words, coverage
+        passage_id, kind, key, ordinal, status, 0, "", False, False, None, None, None, is_latin, distance, words, coverage
     )
 
 
@@ -52,7 +52,7 @@ def test_both_signals_count_half() -> None:
     assert scores == pytest.approx({"both": 1.0, "words": 0.25, "meaning": 0.25})
 
 
-@pytest.mark.parametrize(("coverage", "share"), [(0.15, 0.5), (0.075, 0.125), (0.0, 0.0), (1.0, 0.5)])
+@pytest.mark.parametrize(("coverage", "share"), [(0.3, 0.5), (0.15, 0.125), (0.0, 0.0), (1.0, 0.5)])
 def test_words_fade_where_the_query_is_mostly_absent(coverage: float, share: float) -> None:
     """RE-1: below the gate the words' share falls with the square of coverage."""
     scores = fused(candidate("words", words=3, coverage=coverage), candidate("meaning", distance=0.2))

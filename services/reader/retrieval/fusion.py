@@ -9,10 +9,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import NamedTuple, TypeAlias
 
+from services.reader.retrieval import tuning
 from services.reader.retrieval.blend import Blend
 from services.reader.retrieval.lexical import coverage
 from services.reader.retrieval.ranking import Ranked, in_key_order
 from services.reader.retrieval.signals import Signal
+from services.reader.retrieval.trigram import recovered
 from services.reader.rows import Candidate, Status
 
 TOLD_DIGITS = 6
@@ -75,13 +77,23 @@ def weights(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool) -> di
     others add to that.
     """
     weighed = {signal: blend.weight(signal) for signal in lists}
-    words, nearest = lists.get(Signal.LEXICAL), lists.get(Signal.VECTOR)
+    words, nearest, similar = (lists.get(each) for each in (Signal.LEXICAL, Signal.VECTOR, Signal.TRIGRAM))
     if words and nearest:
         is_across = words[0].candidate.is_latin != asked_in_latin
         gate = blend.coverage_gate_across if is_across else blend.coverage_gate
         fades = min(1.0, coverage(words) / gate) ** 2
         weighed[Signal.LEXICAL] = (1 - blend.vector_weight) * fades
         weighed[Signal.VECTOR] = blend.vector_weight
+    if similar:
+        # Words that are there and names that are only alike: whichever tells of more of the query leads.
+        most = max(coverage(words or ()), recovered(similar))
+        weighed[Signal.LEXICAL] *= coverage(words or ()) / most
+        weighed[Signal.TRIGRAM] *= recovered(similar) / most
+        if nearest:
+            weighed[Signal.VECTOR] = blend.vector_weight
+        elif blend.trigram_weight:
+            # Without vectors it counts whole, as words do.
+            weighed[Signal.TRIGRAM] = recovered(similar) / most
     return weighed
 
 
@@ -98,6 +110,8 @@ def blended(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool) -> di
 
 def _factor(candidate: Candidate, blend: Blend, *, names_author: bool) -> float:
     factor = blend.stale_factor if candidate.status == Status.STALE else 1.0
+    if candidate.is_question:
+        factor *= tuning.QUESTION_FACTOR
     is_by_another = names_author and candidate.author_key and not candidate.is_by_named
     return factor * blend.others_factor if is_by_another else factor
 

@@ -11,6 +11,7 @@ from services.reader.retrieval.lexical import by_words
 from services.reader.retrieval.neighbors import by_neighbors
 from services.reader.retrieval.ranking import Ranked
 from services.reader.retrieval.signals import SIGNALS, Mode, Signal
+from services.reader.retrieval.trigram import by_likeness
 from services.reader.retrieval.vector import by_meaning
 from services.reader.rows import Candidate
 
@@ -22,6 +23,8 @@ def found_by_each(mode: Mode, candidates: Sequence[Candidate], blend: Blend, *, 
         Signal.LEXICAL: by_words(candidates),
         Signal.VECTOR: by_meaning(candidates),
     }
+    if Signal.TRIGRAM in wanted:
+        lists[Signal.TRIGRAM] = by_likeness(candidates)
     if Signal.NEIGHBOR in wanted:
         scores = blended(lists, blend, asked_in_latin=asked_in_latin)
         lists[Signal.NEIGHBOR] = by_neighbors(candidates, scores)

@@ -8,29 +8,52 @@ from services.reader.retrieval import tuning
 from services.reader.retrieval.ranking import Ranked, ranked
 from services.reader.rows import Candidate
 
+MOST = 2 * sum(tuning.NEIGHBOR_WEIGHTS) + tuning.ANSWER_WEIGHT + tuning.STREAM_WEIGHT
+"""What is gained where all around has the best score."""
+
+# One passage, another beside it, and what the other's score counts for the one.
+_Pair = tuple[int, int, float]
+
 
 def by_neighbors(candidates: Sequence[Candidate], scores: Mapping[int, float]) -> list[Ranked]:
-    """The candidates whose neighbours in their stream have scores; the raw score is their weighed mean.
+    """The candidates around which something was found; the raw score is the weighed mean of what is around.
 
     `scores`: of the other signals together, by passage. Neighbours are known of candidates that lead a list; what is
-    next to one of them counts for both.
+    next to one of them counts for both. An answer gains from the question right before it, and all that is said in a
+    stream from the best that is said there.
     """
-    gained: dict[int, float] = {}
-    most = 2 * sum(tuning.NEIGHBOR_WEIGHTS)
-    for one, other, weight in set(_pairs(candidates)):
-        gained[one] = gained.get(one, 0.0) + weight * scores.get(other, 0.0)
+    gained = {passage: tuning.STREAM_WEIGHT * score for passage, score in _best_of_stream(candidates, scores)}
+    questions = {candidate.passage_id for candidate in candidates if candidate.is_question}
     # In one order, so that sums of equal data are equal to the last bit.
+    for one, other, weight in sorted(set(_pairs(candidates, questions))):
+        gained[one] = gained.get(one, 0.0) + weight * scores.get(other, 0.0)
     return ranked(
         [candidate for candidate in candidates if gained.get(candidate.passage_id, 0.0) > 0.0],
-        raw=lambda candidate: round(gained[candidate.passage_id] / most, 9),
+        raw=lambda candidate: round(gained[candidate.passage_id] / MOST, 9),
         share=lambda gain: gain,
     )
 
 
-def _pairs(candidates: Sequence[Candidate]) -> Iterator[tuple[int, int, float]]:
-    """(passage, its neighbour, what the neighbour's score counts), both ways."""
+def _pairs(candidates: Sequence[Candidate], questions: set[int]) -> Iterator[_Pair]:
     for candidate in candidates:
-        for side in (candidate.said_before or (), candidate.said_after or ()):
-            for neighbor, weight in zip(side, tuning.NEIGHBOR_WEIGHTS, strict=False):
-                yield candidate.passage_id, neighbor, weight
-                yield neighbor, candidate.passage_id, weight
+        for place, earlier in enumerate(candidate.said_before or ()):
+            yield from _both(earlier, candidate.passage_id, place, earlier in questions)
+        for place, later in enumerate(candidate.said_after or ()):
+            yield from _both(candidate.passage_id, later, place, candidate.passage_id in questions)
+
+
+def _both(earlier: int, later: int, place: int, is_question: bool) -> Iterator[_Pair]:
+    weight = tuning.NEIGHBOR_WEIGHTS[place]
+    yield earlier, later, weight
+    yield later, earlier, weight + (tuning.ANSWER_WEIGHT if is_question and place == 0 else 0.0)
+
+
+def _best_of_stream(candidates: Sequence[Candidate], scores: Mapping[int, float]) -> Iterator[tuple[int, float]]:
+    best: dict[str, float] = {}
+    for candidate in candidates:
+        if candidate.stream is not None:
+            score = scores.get(candidate.passage_id, 0.0)
+            best[candidate.stream] = max(best.get(candidate.stream, 0.0), score)
+    for candidate in candidates:
+        if candidate.stream is not None:
+            yield candidate.passage_id, best[candidate.stream]

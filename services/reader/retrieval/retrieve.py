@@ -16,10 +16,12 @@ from services.reader.retrieval.abstention import Abstention, Evidence, Relevance
 from services.reader.retrieval.asked_about import Said, about_asked
 from services.reader.retrieval.blend import Blend
 from services.reader.retrieval.fusion import Fused, fuse
+from services.reader.retrieval.graph import GraphSearch
 from services.reader.retrieval.lists import found_by_each
 from services.reader.retrieval.ranking import Ranked
 from services.reader.retrieval.script import is_latin
-from services.reader.retrieval.signals import SIGNALS, Cause, Mode, Signal, SignalMissing
+from services.reader.retrieval.signals import SIGNALS, Cause, Mode, Signal, SignalMissing, looked_up
+from services.reader.retrieval.trigram import recovered
 from services.reader.rows import Candidate, Filter, ItemKind, Origin, Row
 from services.reader.store import SearchSpace, Snapshot, Store
 from services.reader.view import View
@@ -114,7 +116,7 @@ class Retriever:
 
     async def _vector(self, query: Query) -> QueryVector | Cause | None:
         """The query's vector, or why it is missing. Asked for before a connection is held. None: not wanted."""
-        if Signal.VECTOR not in SIGNALS[query.mode]:
+        if Signal.VECTOR not in looked_up(query.mode):
             return None
         try:
             return await self.embedder.embed_query(query.text[: tuning.QUERY_CHARS])
@@ -125,15 +127,16 @@ class Retriever:
         begun = perf_counter()
         space = await snapshot.prepare_search(query.wanted)
         vector = self._comparable(vector, space)
-        is_compared = isinstance(vector, QueryVector)
-        words = query.text if Signal.LEXICAL in SIGNALS[query.mode] else ""
+        halfvec = vector.halfvec if isinstance(vector, QueryVector) else None
+        words = query.text if Signal.LEXICAL in looked_up(query.mode) else ""
+        wanted, limit = await by_all_names(snapshot, query.wanted), max(tuning.SIGNAL_CANDIDATES, query.limit)
         candidates = await snapshot.search(
             space,
             words=words,
-            vector=vector.halfvec if isinstance(vector, QueryVector) else None,
-            approximate=is_compared and await snapshot.walks_index(space, exact_scan_rows=self.exact_scan_rows),
-            wanted=await by_all_names(snapshot, query.wanted),
-            limit=max(tuning.SIGNAL_CANDIDATES, query.limit),
+            vector=halfvec,
+            approximate=halfvec is not None and await snapshot.walks_index(space, exact_scan_rows=self.exact_scan_rows),
+            wanted=wanted,
+            limit=limit,
         )
         if isinstance(vector, QueryVector) and await _has_no_vectors(snapshot, space, candidates):
             vector = Cause.NO_VECTORS
@@ -141,6 +144,9 @@ class Retriever:
         in_latin, blend = is_latin(query.text), Blend.of(space.tuning)
         lists = found_by_each(query.mode, candidates, blend, asked_in_latin=in_latin)
         by_word, nearest = lists[Signal.LEXICAL], lists[Signal.VECTOR]
+        if Signal.GRAPH in SIGNALS[query.mode]:
+            walk = GraphSearch(space, query.text, halfvec, wanted, limit, is_alone=query.mode is Mode.GRAPH)
+            lists = await walk.with_graph(snapshot, candidates, lists, blend, asked_in_latin=in_latin)
         fused = fuse(lists, blend, asked_in_latin=in_latin)
         fingerprint = vector.fingerprint if isinstance(vector, QueryVector) else ""
         evidence = gathered(
@@ -150,14 +156,17 @@ class Retriever:
             length=vector.length if isinstance(vector, QueryVector) else 1.0,
             asked_in_latin=in_latin,
             about_asked=await _about_asked(snapshot, by_word, nearest, asked_in_latin=in_latin),
+            recovered=recovered(lists.get(Signal.TRIGRAM, ())),
         )
         judgement = judge(evidence, space.tuning)
-        kept = fused[: query.limit] if query.keep_irrelevant or judgement.abstention is Abstention.NONE else []
+        # A walk may come to nothing, though there is something relevant to begin from.
+        abstention = judgement.abstention if fused else Abstention.NO_CANDIDATES
+        kept = fused[: query.limit] if query.keep_irrelevant or abstention is Abstention.NONE else []
         fused_at = perf_counter()
         return Retrieved(
             candidates=tuple(fused),
             kept=tuple(kept),
-            abstention=judgement.abstention,
+            abstention=abstention,
             relevance=judgement.relevance,
             evidence=evidence,
             missing=((Signal.VECTOR, vector),) if isinstance(vector, Cause) else (),
@@ -208,7 +217,7 @@ async def _has_no_vectors(snapshot: Snapshot, space: SearchSpace, candidates: Se
 
 
 async def _is_truncated(snapshot: Snapshot, query: Query, words: str) -> bool:
-    if Signal.VECTOR in SIGNALS[query.mode] and len(query.text) > tuning.QUERY_CHARS:
+    if Signal.VECTOR in looked_up(query.mode) and len(query.text) > tuning.QUERY_CHARS:
         return True
     # A word gives its stem and its form, and with its neighbours in a compound those of the whole.
     can_be_too_many = 4 * len(_WORD.findall(words)) > tuning.QUERY_LEXEMES

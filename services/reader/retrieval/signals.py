@@ -27,11 +27,17 @@ class Mode(IntEnum):
 
 
 SIGNALS: dict[Mode, frozenset[Signal]] = {
-    Mode.FULL: frozenset({Signal.LEXICAL, Signal.VECTOR, Signal.AUTHOR, Signal.NEIGHBOR}),
-    Mode.LEXICAL: frozenset({Signal.LEXICAL}),
+    Mode.FULL: frozenset({Signal.LEXICAL, Signal.TRIGRAM, Signal.VECTOR, Signal.AUTHOR, Signal.NEIGHBOR}),
+    Mode.LEXICAL: frozenset({Signal.LEXICAL, Signal.TRIGRAM}),
     Mode.VECTOR: frozenset({Signal.VECTOR}),
+    Mode.GRAPH: frozenset({Signal.GRAPH}),
 }
 """The signals of the modes that this version has."""
+
+
+def looked_up(mode: Mode) -> frozenset[Signal]:
+    """The signals that are looked up for a mode: a walk begins from what words and vectors found, and is held to it."""
+    return SIGNALS[mode] | ({Signal.LEXICAL, Signal.VECTOR} if Signal.GRAPH in SIGNALS[mode] else set())
 
 
 class Cause(IntEnum):

@@ -76,17 +76,26 @@ GRAPH_NEAR = 0.5
 VECTOR_WEIGHT = 0.5
 """Share of the vector signal in the blend; the words have the rest."""
 
-COVERAGE_GATE = 0.15
+COVERAGE_GATE = 0.3
 """Coverage of the best by words below which the words' share fades, by the square."""
 
 COVERAGE_GATE_ACROSS = 0.7
 """The same where the best by words is in another script than the query."""
 
-NEIGHBOR_WEIGHTS = (0.4, 0.3, 0.1)
-"""What the scores of the three neighbours on each side in the stream count, nearest first."""
+NEIGHBOR_WEIGHTS = (0.4, 0.2)
+"""What the scores of the two neighbours on each side in the stream count, nearest first."""
 
-NEIGHBOR_WEIGHT = 1.6
-"""What is added where all neighbours have the best score: twice the sum of their weights."""
+ANSWER_WEIGHT = 0.5
+"""What the score of a question counts for what is said right after it, besides."""
+
+STREAM_WEIGHT = 0.1
+"""What the best score of a stream counts for all that is said in it."""
+
+NEIGHBOR_WEIGHT = 1.8
+"""What is added where all around has the best score: the sum of these weights, each side's own."""
+
+QUESTION_FACTOR = 0.9
+"""What the score of a question is multiplied by: it tells nothing itself."""
 
 AUTHOR_WEIGHT = 0.2
 """What is added to the words of those whom the query names."""
@@ -97,7 +106,7 @@ TRIGRAM_WEIGHT = 0.5
 GRAPH_WEIGHT = 0.1
 """What the end of the best path adds."""
 
-TIME_WEIGHT = 0.2
+TIME_WEIGHT = 0.4
 """What is added to all that falls into the window that the query names."""
 
 OTHERS_FACTOR = 0.85

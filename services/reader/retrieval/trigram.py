@@ -1,0 +1,29 @@
+"""The signal of trigrams: names like a misspelt word, and identifiers that the query has a part of."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from services.reader.retrieval.ranking import Ranked, in_key_order
+from services.reader.rows import Candidate
+
+
+def by_likeness(candidates: Sequence[Candidate]) -> list[Ranked]:
+    """The candidates with a name that is alike, those first whose names stand for more of the query; the first has the
+    share 1. The raw score is how alike the name is.
+    """
+    found = [candidate for candidate in in_key_order(candidates) if candidate.trigram_coverage > 0]
+    found.sort(key=_recovered, reverse=True)
+    return [
+        Ranked(candidate, candidate.trigram, _recovered(candidate) / _recovered(found[0]), rank)
+        for rank, candidate in enumerate(found, start=1)
+    ]
+
+
+def recovered(similar: Sequence[Ranked]) -> float:
+    """Share of the query's term weight that the names of the first stand for; 0 without one."""
+    return _recovered(similar[0].candidate) if similar else 0.0
+
+
+def _recovered(candidate: Candidate) -> float:
+    return candidate.trigram_coverage
