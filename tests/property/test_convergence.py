@@ -20,7 +20,7 @@ from tests.integration.writing import claim, entity, link, observation
 from tests.property.deliveries import Place
 from tests.property.streams import FACT_IDS, FACTS, PACK, Delivery, arrangements, corrects, observations
 
-EXAMPLES = int(os.environ.get("PALIMPSEST_CONVERGENCE_EXAMPLES", "120"))
+EXAMPLES = int(os.environ.get("PALIMPSEST_CONVERGENCE_EXAMPLES", "80"))
 WRITERS = 8
 
 
@@ -79,7 +79,7 @@ async def test_any_delivery_ends_in_one_state(place: Place, said: list[Observati
     assert await place.digest() == expected_digest
 
 
-@settings(max_examples=EXAMPLES, deadline=None, suppress_health_check=list(HealthCheck))
+@settings(max_examples=EXAMPLES // 2 + 1, deadline=None, suppress_health_check=list(HealthCheck))
 @given(observations(), st.data())
 async def test_what_is_redacted_is_as_if_never_said(place: Place, said: list[Observation], data: st.DataObject) -> None:
     """FA-8, AU-2: beside the bare observations, and the bare facts that are kept for the audit, nothing tells."""
