@@ -214,6 +214,26 @@ async def test_18_one_common_word_is_not_enough(seed: Seed, reader: ReaderServic
     assert await found(reader, "service manual for vintage espresso machines", mode=LEXICAL) == []
 
 
+@pytest.mark.parametrize(
+    ("query", "reason"),
+    [
+        ("service manual for vintage espresso machines", retrieval.ABSTENTION_BELOW_THRESHOLD),
+        ("was the database restarted", retrieval.ABSTENTION_DIFFUSE),
+    ],
+)
+async def test_18_why_nothing_is_said_of_many_that_are_alike(
+    seed: Seed, hybrid: ReaderServiceStub, bundled: Vectors, query: str, reason: int
+) -> None:
+    """Fault 18; RE-4: too far from each, or as near to all of them and to none in particular."""
+    for number in range(20):
+        await seed.note(str(number), f"the service was restarted {number}")
+    await embed_all(seed, bundled)
+
+    response = await hybrid.Search(pb.SearchRequest(namespace=NAMESPACE, query=query))
+
+    assert (response.abstention, list(response.hits)) == (reason, [])
+
+
 async def test_19_a_long_query_is_cut_and_says_so(dsn: str, hybrid: ReaderServiceStub, bundled: Vectors) -> None:
     """Fault 19; RE-1: never a silent zero."""
     async with writing(dsn, bundled.target) as writer:
