@@ -65,13 +65,13 @@ def to_mode(mode: int) -> Mode:
 
 def to_query(request: Any, *, limit: int, keep_irrelevant: bool = False) -> Query:
     """What a search or a compilation seeks. Raises InvalidField, and NotImplementedYet for what was believed then."""
-    check_caller_time(request.caller_time)
     return Query(
         text=request.query,
         mode=to_mode(request.mode),
         wanted=to_filter(request.filter, to_moment(request.at, "/palimpsest.v1.ReaderService/Search")),
         limit=limit,
         keep_irrelevant=keep_irrelevant,
+        clock=to_clock(request.caller_time),
     )
 
 
@@ -112,16 +112,20 @@ def to_object_identity(request: Any) -> tuple[str, str] | None:
         raise InvalidField([Violation("object", str(error))]) from None
 
 
-def check_caller_time(caller_time: str) -> None:
-    """Raises InvalidField for a time that is not RFC 3339 with an offset: whose midnight it means would be a guess."""
+def to_clock(caller_time: str) -> datetime | None:
+    """The caller's time with its offset; None where it is not said.
+
+    Raises InvalidField for a time that is not RFC 3339 with an offset: whose midnight it means would be a guess.
+    """
     if not caller_time:
-        return
+        return None
     try:
-        has_offset = datetime.fromisoformat(caller_time).utcoffset() is not None
+        clock = datetime.fromisoformat(caller_time)
     except ValueError:
-        has_offset = False
-    if not has_offset or "T" not in caller_time.upper().replace(" ", "T"):
+        clock = datetime.min
+    if clock.utcoffset() is None or "T" not in caller_time.upper().replace(" ", "T"):
         raise InvalidField([Violation("caller_time", "must be RFC 3339 with an offset, as 2026-03-01T00:30:00+03:00")])
+    return clock
 
 
 def _time(timestamp: Timestamp, path: str) -> datetime:

@@ -72,6 +72,8 @@ class Candidate(NamedTuple):
     """Whether the query names who said it."""
     is_question: bool
     """Whether somebody says it and it ends with a question mark."""
+    is_in_window: bool
+    """Whether it happened, or holds, in the window that the query speaks of."""
     stream: str | None
     """Where somebody says it: system and stream. None: nobody, or nowhere in particular."""
     said_before: Sequence[int] | None

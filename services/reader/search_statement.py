@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from services.reader.retrieval import tuning
+from services.reader.retrieval.time_expressions import Window
 from services.reader.rows import Filter
 from shared.namespace_defaults import TEXT_SEARCH_CONFIGURATIONS
 from shared.statements import load_statements
@@ -57,6 +58,7 @@ def search_arguments(
     limit: int,
     label_sets: Sequence[int] | None,
     configurations: Collection[str] = TEXT_SEARCH_CONFIGURATIONS,
+    window: Window | None = None,
 ) -> tuple[Any, ...]:
     """The arguments of any variant, after words and vector."""
     return (
@@ -83,4 +85,7 @@ def search_arguments(
         # Russian stems Latin words as English does.
         bool({"russian", "english"} & {*configurations}),
         "simple" in configurations,
+        window.start if window else None,
+        window.before if window else None,
+        tuning.SPOKEN_OF_FOR,
     )

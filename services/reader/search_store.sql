@@ -174,7 +174,12 @@ SELECT
     $25::bigint[] AS label_sets,
     -- What the query's words are looked up by.
     $26::boolean AS stems,
-    $27::boolean AS exact_forms
+    $27::boolean AS exact_forms,
+    -- The window that the query's words speak of; both NULL: none. One end may be open.
+    $28::timestamptz AS window_start,
+    $29::timestamptz AS window_before,
+    -- People speak of what has happened for a while after it.
+    $30::interval AS spoken_of_for
 
 -- fragment: passes
 -- What a passage `p` must be to be searched at all. In each signal, so that it acts before ranking.
@@ -499,6 +504,14 @@ found AS MATERIALIZED (
         placed.distance, ranked.words, ranked.coverage, alike.likeness,
         alike.recovered / nullif((SELECT sum(idf) FROM weighed WHERE is_term), 0) AS recovered,
         p.author_key <> '' AND p.source_stream <> '' AND least(placed.place, ranked.place) <= $16 AS has_neighbors,
+        CASE
+            WHEN $28 IS NULL AND $29 IS NULL THEN false
+            WHEN p.kind IN (2, 4) THEN coalesce(p.valid_from, p.valid_to) IS NOT NULL
+                AND ($29 IS NULL OR p.valid_from IS NULL OR p.valid_from < $29)
+                AND ($28 IS NULL OR p.valid_to IS NULL OR p.valid_to > $28)
+            ELSE p.kind = 1 AND ($28 IS NULL OR p.occurred_at >= $28)
+                AND ($29 IS NULL OR p.occurred_at < $29 + CASE WHEN p.author_key <> '' THEN $30 ELSE interval '0' END)
+        END AS is_in_window,
         CASE WHEN p.author_key <> '' THEN p.source_system || '/' || nullif(p.source_stream, '') END AS stream,
         p.author_key <> '' AND p.text ~ '\?\s*$' AS is_question
     FROM ranked FULL JOIN placed USING (passage_id) FULL JOIN alike USING (passage_id)
@@ -528,6 +541,7 @@ SELECT
     p.author_key,
     p.author_key IN (SELECT key FROM named) AS is_by_named,
     p.is_question,
+    p.is_in_window,
     p.stream,
     -- What was said right before and right after, nearest first; only of those that lead a signal's list.
     CASE WHEN p.has_neighbors THEN ARRAY(

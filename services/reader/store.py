@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from services.reader.retrieval import tuning
+from services.reader.retrieval.time_expressions import Window
 from services.reader.rows import Candidate, Filter, Row
 from services.reader.search_statement import SETTINGS, search_arguments, search_statement
 from services.reader.search_statement import SQL as _SEARCH
@@ -117,7 +118,15 @@ class Snapshot:
         return bool(row["walks"])
 
     async def search(
-        self, space: SearchSpace, *, words: str, vector: bytes | None, approximate: bool, wanted: Filter, limit: int
+        self,
+        space: SearchSpace,
+        *,
+        words: str,
+        vector: bytes | None,
+        approximate: bool,
+        wanted: Filter,
+        limit: int,
+        window: Window | None = None,
     ) -> list[Candidate]:
         """Candidates, at most `limit` a signal, in no order. Without vector or words, the other signal alone."""
         statement = search_statement(
@@ -129,7 +138,7 @@ class Snapshot:
             wanted=wanted,
         )
         arguments = search_arguments(
-            wanted, self.holders(wanted), space.passages, limit, space.label_sets, space.configurations
+            wanted, self.holders(wanted), space.passages, limit, space.label_sets, space.configurations, window
         )
         rows = await self._fetch(statement, words, vector, *arguments)
         return [Candidate(*row.values()) for row in rows]

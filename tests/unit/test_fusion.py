@@ -28,7 +28,23 @@ def candidate(
 ) -> Candidate:
     passage_id = hash((key, ordinal))
     return Candidate(
-        passage_id, kind, key, ordinal, status, 0, "", False, False, None, None, None, is_latin, distance, words, coverage
+        passage_id,
+        kind,
+        key,
+        ordinal,
+        status,
+        0,
+        "",
+        False,
+        False,
+        False,
+        None,
+        None,
+        None,
+        is_latin,
+        distance,
+        words,
+        coverage,
     )
 
 

@@ -16,7 +16,23 @@ def turn(place: int, *, leads: bool = True, question: bool = False, stream: str 
     before = [place - 1, place - 2] if leads else None
     after = [place + 1, place + 2] if leads else None
     return Candidate(
-        place, 1, f"turn:{place:03}", 0, 1, 0, "person:a", False, question, stream, before, after, True, None, 1.0, 1.0
+        place,
+        1,
+        f"turn:{place:03}",
+        0,
+        1,
+        0,
+        "person:a",
+        False,
+        question,
+        False,
+        stream,
+        before,
+        after,
+        True,
+        None,
+        1.0,
+        1.0,
     )
 
 

@@ -11,13 +11,14 @@ from services.reader.retrieval.lexical import by_words
 from services.reader.retrieval.neighbors import by_neighbors
 from services.reader.retrieval.ranking import Ranked
 from services.reader.retrieval.signals import SIGNALS, Mode, Signal
+from services.reader.retrieval.timeliness import by_time
 from services.reader.retrieval.trigram import by_likeness
 from services.reader.retrieval.vector import by_meaning
 from services.reader.rows import Candidate
 
 
 def found_by_each(mode: Mode, candidates: Sequence[Candidate], blend: Blend, *, asked_in_latin: bool) -> Lists:
-    """The lists of the mode's signals. Neighbours and authors find nothing themselves: they lift what others found."""
+    """The lists of the mode's signals. Neighbours, authors and times only lift what others found."""
     wanted = SIGNALS[mode]
     lists: dict[Signal, Sequence[Ranked]] = {
         Signal.LEXICAL: by_words(candidates),
@@ -28,6 +29,8 @@ def found_by_each(mode: Mode, candidates: Sequence[Candidate], blend: Blend, *, 
     if Signal.NEIGHBOR in wanted:
         scores = blended(lists, blend, asked_in_latin=asked_in_latin)
         lists[Signal.NEIGHBOR] = by_neighbors(candidates, scores)
+    if Signal.TIME in wanted:
+        lists[Signal.TIME] = by_time(candidates)
     if Signal.AUTHOR in wanted:
         lists[Signal.AUTHOR] = by_author(candidates)
     return lists

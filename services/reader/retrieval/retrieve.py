@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
 from time import perf_counter
 from typing import TypeVar
 
@@ -21,6 +22,7 @@ from services.reader.retrieval.lists import found_by_each
 from services.reader.retrieval.ranking import Ranked
 from services.reader.retrieval.script import is_latin
 from services.reader.retrieval.signals import SIGNALS, Cause, Mode, Signal, SignalMissing, looked_up
+from services.reader.retrieval.time_expressions import time_window
 from services.reader.retrieval.trigram import recovered
 from services.reader.rows import Candidate, Filter, ItemKind, Origin, Row
 from services.reader.store import SearchSpace, Snapshot, Store
@@ -30,6 +32,7 @@ from shared.errors import NotImplementedYet
 T = TypeVar("T")
 
 _WORD = re.compile(r"\w+")
+_ENTITIES = frozenset({ItemKind.ENTITY, ItemKind.RECORD})
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +44,8 @@ class Query:
     wanted: Filter = field(default_factory=Filter)
     limit: int = 10
     keep_irrelevant: bool = False
+    clock: datetime | None = None
+    """The caller's, with its zone, by which words of time are read. None: now, UTC."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -137,6 +142,7 @@ class Retriever:
             approximate=halfvec is not None and await snapshot.walks_index(space, exact_scan_rows=self.exact_scan_rows),
             wanted=wanted,
             limit=limit,
+            window=time_window(query.text, query.clock or datetime.now(UTC)) if query.mode is Mode.FULL else None,
         )
         if isinstance(vector, QueryVector) and await _has_no_vectors(snapshot, space, candidates):
             vector = Cause.NO_VECTORS
@@ -227,8 +233,8 @@ async def _is_truncated(snapshot: Snapshot, query: Query, words: str) -> bool:
 async def read_hits(snapshot: Snapshot, fused: Sequence[Fused]) -> tuple[Hit, ...]:
     """The hits with their passages, facts, entities and provenance, from the snapshot that found them."""
     passages = await snapshot.passages_by_id([each.candidate.passage_id for each in fused])
-    facts = await snapshot.get_facts(_keys(fused, {ItemKind.FACT}))
-    entities = await snapshot.get_entities(_keys(fused, {ItemKind.ENTITY, ItemKind.RECORD}))
+    facts = await snapshot.get_facts(_keys(fused, frozenset({ItemKind.FACT})))
+    entities = await snapshot.get_entities(_keys(fused, _ENTITIES))
     items = [
         (each.candidate.kind, each.candidate.owner_key, passages[each.candidate.passage_id]["observation_id"])
         for each in fused
@@ -238,8 +244,9 @@ async def read_hits(snapshot: Snapshot, fused: Sequence[Fused]) -> tuple[Hit, ..
         Hit(
             fused=each,
             passage=passages[each.candidate.passage_id],
-            fact=facts.get(each.candidate.owner_key),
-            entity=entities.get(each.candidate.owner_key),
+            fact=facts.get(each.candidate.owner_key) if each.candidate.kind == ItemKind.FACT else None,
+            # The chunks of an entity that is a hit itself stand for themselves.
+            entity=entities.get(each.candidate.owner_key) if each.candidate.kind in _ENTITIES else None,
             embedded=passages[each.candidate.passage_id]["embedded"],
             provenance=origins(chain),
         )
@@ -247,5 +254,5 @@ async def read_hits(snapshot: Snapshot, fused: Sequence[Fused]) -> tuple[Hit, ..
     )
 
 
-def _keys(fused: Sequence[Fused], kinds: set[ItemKind]) -> list[str]:
+def _keys(fused: Sequence[Fused], kinds: frozenset[ItemKind]) -> list[str]:
     return [each.candidate.owner_key for each in fused if each.candidate.kind in kinds]

@@ -27,7 +27,7 @@ class Mode(IntEnum):
 
 
 SIGNALS: dict[Mode, frozenset[Signal]] = {
-    Mode.FULL: frozenset({Signal.LEXICAL, Signal.TRIGRAM, Signal.VECTOR, Signal.AUTHOR, Signal.NEIGHBOR}),
+    Mode.FULL: frozenset(Signal),
     Mode.LEXICAL: frozenset({Signal.LEXICAL, Signal.TRIGRAM}),
     Mode.VECTOR: frozenset({Signal.VECTOR}),
     Mode.GRAPH: frozenset({Signal.GRAPH}),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from datetime import timedelta
 
 # --- How much is looked at -------------------------------------------------------------------------------------------
 
@@ -105,6 +106,9 @@ TRIGRAM_WEIGHT = 0.5
 
 GRAPH_WEIGHT = 0.1
 """What the end of the best path adds."""
+
+SPOKEN_OF_FOR = timedelta(days=3)
+"""How long after a window what somebody said still counts as of it: people speak of things after they happened."""
 
 TIME_WEIGHT = 0.4
 """What is added to all that falls into the window that the query names."""
