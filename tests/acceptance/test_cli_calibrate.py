@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from palimpsest.client import Client
 from palimpsest.v1.namespace_pb2 import NamespaceSettings
-from palimpsest.v1.reader_service_pb2 import GetNamespaceRequest
+from palimpsest.v1.reader_service_pb2 import GetNamespaceRequest, SearchRequest
 from palimpsest.v1.writer_service_pb2 import UpdateNamespaceSettingsRequest, WaitForEmbeddingRequest
 
 from cli.endpoints import find_endpoints
@@ -93,6 +93,23 @@ def test_labelled_questions_set_the_threshold(system: Running, tmp_path: Path) -
         "fusion.vector_weight": 0.5,
         told["tuning"]: told["recommended"]["threshold"],
     }
+
+
+def test_the_stored_threshold_acts(system: Running) -> None:
+    """RE-4, NS-2: a namespace may ask for less, and go back."""
+    nonsense = SearchRequest(namespace="ops", query=ABSENT[0])
+    with client(system) as connected:
+        lenient = NamespaceSettings(tuning={"abstention_threshold": 0.0})
+        connected.writer.UpdateNamespaceSettings(UpdateNamespaceSettingsRequest(namespace="ops", settings=lenient))
+        answered = connected.reader.Search(nonsense)
+        plain = NamespaceSettings()
+        connected.writer.UpdateNamespaceSettings(UpdateNamespaceSettingsRequest(namespace="ops", settings=plain))
+        withheld = connected.reader.Search(nonsense)
+
+    assert answered.hits
+    assert (answered.relevance.threshold, withheld.relevance.threshold > 0.0) == (0.0, True)
+    assert answered.relevance.score == withheld.relevance.score
+    assert not withheld.hits
 
 
 def test_questions_are_made_of_what_is_stored(system: Running) -> None:
