@@ -67,9 +67,13 @@ class Statements:
             raise AttributeError(f"{self._path.name} has no statement {name!r}") from None
 
 
-def load_statements(path: Path) -> Statements:
-    """Read a file of statements. Raises `StatementFileError` for a name that is missing, malformed or used twice."""
-    found: dict[str, dict[str, str]] = {"name": {}, "fragment": {}}
+def load_statements(path: Path, *others: Statements) -> Statements:
+    """Read a file of statements, which may use the fragments of others too.
+
+    Raises `StatementFileError` for a name that is missing, malformed or used twice.
+    """
+    shared = {name: body for other in others for name, body in other._fragments.items()}
+    found: dict[str, dict[str, str]] = {"name": {}, "fragment": shared}
     for line_number, sort, name, body in _blocks(path.read_text(encoding="utf-8")):
         where = f"{path.name}:{line_number}"
         if not _SNAKE_CASE.fullmatch(name):

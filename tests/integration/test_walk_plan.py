@@ -103,8 +103,8 @@ async def walked(database: Database, anchor: str, *, depth: int, limit: int, see
     )
     return await analyzed(
         database,
-        (graph_walk._SQL.prepare_walk, seen),
-        (f"PREPARE walk AS {graph_walk._SQL.traverse}", ()),
+        (graph_walk.SQL.prepare_walk, seen),
+        (f"PREPARE walk AS {graph_walk.SQL.traverse}", ()),
         (f"EXECUTE walk ({values}, {FAN_OUT}, {LEAST_WEIGHT})", ()),
         forget="walk",
     )

@@ -47,10 +47,11 @@ async def resolve_past_anchors(
     snapshot: Snapshot, named: Sequence[Named], text: str, *, known_at: datetime
 ) -> list[str]:
     """The same for what was known at a moment, by the keys that things have: their other names are of the present."""
-    keys = list(dict.fromkeys([*(each.key for each in named), *await _spoken_of(snapshot, text)]))
+    keys = list(dict.fromkeys([*(each.key for each in named), *await spoken_of(snapshot, text)]))
     known = await Past(snapshot, known_at).get_entities(keys)
     return [key for key in keys if key in known]
 
 
-async def _spoken_of(snapshot: Snapshot, text: str) -> list[str]:
+async def spoken_of(snapshot: Snapshot, text: str) -> list[str]:
+    """Keys of what a text names by ids, as the patterns of the enabled packs tell, whether they are stored or not."""
     return anchors(text, (await acting(snapshot)).packs) if text else []

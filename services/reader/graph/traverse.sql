@@ -62,11 +62,62 @@ FROM (SELECT * FROM by_key UNION ALL SELECT * FROM by_name) AS found
 GROUP BY head
 ORDER BY min(place);
 
+-- fragment: steps
+-- The heaviest edges that lead from where `walk` stands to where it was not, as many as are followed and one, by their place.
+-- `reached` tells where an edge leads, `members` which other keys an entity has; `route` what may be walked, which is not
+-- asked by numbers, so that several statements can share this.
+    SELECT edge.*, row_number() OVER (
+        ORDER BY edge.weight DESC, edge.relation, edge.fact_id, edge.end_key, edge.reversed, own.key) AS place
+    FROM (
+        SELECT walk.keys[walk.depth + 1] AS key
+        UNION ALL
+        SELECT members.own_key FROM members WHERE members.key = walk.keys[walk.depth + 1]
+    ) AS own
+    -- Each of the four in the order of its index, which the order above continues, so that none reads more than
+    -- it may bring.
+    CROSS JOIN LATERAL (
+        (
+            SELECT l.weight, l.relation, '' AS fact_id, l.target_key AS end_key, false AS reversed, reached.key
+            FROM shown_links AS l JOIN reached ON reached.own_key = l.target_key
+            WHERE (SELECT outgoing FROM route) AND l.source_key = own.key
+                AND walk.weight * l.weight >= (SELECT least_weight FROM route) AND reached.key <> ALL (walk.keys)
+            ORDER BY l.weight DESC, l.relation, l.target_key
+            LIMIT (SELECT fan_out + 1 FROM route)
+        )
+        UNION ALL
+        (
+            SELECT l.weight, l.relation, '', l.source_key, true, reached.key
+            FROM shown_links AS l JOIN reached ON reached.own_key = l.source_key
+            WHERE (SELECT incoming FROM route) AND l.target_key = own.key
+                AND walk.weight * l.weight >= (SELECT least_weight FROM route) AND reached.key <> ALL (walk.keys)
+            ORDER BY l.weight DESC, l.relation, l.source_key
+            LIMIT (SELECT fan_out + 1 FROM route)
+        )
+        UNION ALL
+        (
+            SELECT f.confidence, f.predicate, f.fact_id, f.object_key, false, reached.key
+            FROM shown_facts AS f JOIN reached ON reached.own_key = f.object_key
+            WHERE (SELECT outgoing FROM route) AND f.subject_key = own.key
+                AND walk.weight * f.confidence >= (SELECT least_weight FROM route) AND reached.key <> ALL (walk.keys)
+            ORDER BY f.confidence DESC, f.predicate, f.fact_id
+            LIMIT (SELECT fan_out + 1 FROM route)
+        )
+        UNION ALL
+        (
+            SELECT f.confidence, f.predicate, f.fact_id, f.subject_key, true, reached.key
+            FROM shown_facts AS f JOIN reached ON reached.own_key = f.subject_key
+            WHERE (SELECT incoming FROM route) AND f.object_key = own.key
+                AND walk.weight * f.confidence >= (SELECT least_weight FROM route) AND reached.key <> ALL (walk.keys)
+            ORDER BY f.confidence DESC, f.predicate, f.fact_id
+            LIMIT (SELECT fan_out + 1 FROM route)
+        )
+    ) AS edge
+    ORDER BY place
+    LIMIT (SELECT fan_out + 1 FROM route)
+
 -- fragment: paths
--- Paths over `shown_links` and `shown_facts` from the entities $4, shortest and heaviest first, at most $6. $7 the most steps;
--- $10 from source to target, $11 against it; $12 the most edges that are followed from one entity, the heaviest; $13 the
--- least weight of a path. `reached` tells where an edge leads, `members` which other keys an entity has. No entity is twice on
--- a path. A row of the walk that is `cut` stands for edges beyond the most.
+-- Paths from the entities $4, shortest and heaviest first, at most $6, of at most $7 steps. No entity is twice on a path. A row
+-- of the walk that is `cut` stands for edges beyond those that are followed.
 walk AS (
     SELECT
         0 AS depth,
@@ -90,57 +141,10 @@ walk AS (
             walk.weights || step.weight,
             walk.fact_ids || step.fact_id,
             walk.weight * step.weight AS weight,
-            step.place > $12 AS cut,
-            walk.found + count(*) FILTER (WHERE step.place <= $12) OVER () AS found
+            step.place > (SELECT fan_out FROM route) AS cut,
+            walk.found + count(*) FILTER (WHERE step.place <= (SELECT fan_out FROM route)) OVER () AS found
         FROM walk CROSS JOIN LATERAL (
-            SELECT edge.*, row_number() OVER (
-                ORDER BY edge.weight DESC, edge.relation, edge.fact_id, edge.end_key, edge.reversed, own.key) AS place
-            FROM (
-                SELECT walk.keys[walk.depth + 1] AS key
-                UNION ALL
-                SELECT members.own_key FROM members WHERE members.key = walk.keys[walk.depth + 1]
-            ) AS own
-            -- Each of the four in the order of its index, which the order above continues, so that none reads more than
-            -- it may bring.
-            CROSS JOIN LATERAL (
-                (
-                    SELECT l.weight, l.relation, '' AS fact_id, l.target_key AS end_key, false AS reversed, reached.key
-                    FROM shown_links AS l JOIN reached ON reached.own_key = l.target_key
-                    WHERE $10 AND l.source_key = own.key
-                        AND walk.weight * l.weight >= $13 AND reached.key <> ALL (walk.keys)
-                    ORDER BY l.weight DESC, l.relation, l.target_key
-                    LIMIT $12 + 1
-                )
-                UNION ALL
-                (
-                    SELECT l.weight, l.relation, '', l.source_key, true, reached.key
-                    FROM shown_links AS l JOIN reached ON reached.own_key = l.source_key
-                    WHERE $11 AND l.target_key = own.key
-                        AND walk.weight * l.weight >= $13 AND reached.key <> ALL (walk.keys)
-                    ORDER BY l.weight DESC, l.relation, l.source_key
-                    LIMIT $12 + 1
-                )
-                UNION ALL
-                (
-                    SELECT f.confidence, f.predicate, f.fact_id, f.object_key, false, reached.key
-                    FROM shown_facts AS f JOIN reached ON reached.own_key = f.object_key
-                    WHERE $10 AND f.subject_key = own.key
-                        AND walk.weight * f.confidence >= $13 AND reached.key <> ALL (walk.keys)
-                    ORDER BY f.confidence DESC, f.predicate, f.fact_id
-                    LIMIT $12 + 1
-                )
-                UNION ALL
-                (
-                    SELECT f.confidence, f.predicate, f.fact_id, f.subject_key, true, reached.key
-                    FROM shown_facts AS f JOIN reached ON reached.own_key = f.subject_key
-                    WHERE $11 AND f.object_key = own.key
-                        AND walk.weight * f.confidence >= $13 AND reached.key <> ALL (walk.keys)
-                    ORDER BY f.confidence DESC, f.predicate, f.fact_id
-                    LIMIT $12 + 1
-                )
-            ) AS edge
-            ORDER BY place
-            LIMIT $12 + 1
+{steps}
         ) AS step
         -- Longer paths come after shorter ones, so enough of these end the walk; and of one length a path is never heavier
         -- than the one that it continues, so the heaviest are enough to go on from.
@@ -157,10 +161,10 @@ WHERE depth > 0 AND NOT cut
 ORDER BY depth, weight DESC, keys, relations, fact_ids, reversed
 LIMIT $6
 
--- name: traverse
--- Paths over links, and over facts that hold at $5. $8 relations; $9 kinds; the rest as in `paths`. Entities that confirmed
--- merges join are one, told by the key that they answer as.
-WITH RECURSIVE live AS NOT MATERIALIZED (
+-- fragment: edges
+-- What may be walked at the moment of `route`: links, and facts that hold. Entities that confirmed merges join are one, told by
+-- the key that they answer as.
+live AS NOT MATERIALIZED (
     SELECT e.natural_key, e.kind
     FROM entities AS e
     WHERE e.namespace = $1
@@ -183,14 +187,14 @@ reached AS NOT MATERIALIZED (
             OFFSET 0
         ) AS answering
         JOIN live AS head ON head.natural_key = answering.key
-    WHERE $9::text[] = '{}' OR head.kind = ANY ($9)
+    WHERE (SELECT kinds FROM route) = '{}' OR head.kind = ANY ((SELECT kinds FROM route)::text[])
 ),
 shown_links AS NOT MATERIALIZED (
     SELECT l.source_key, l.relation, l.target_key, l.weight
     FROM links AS l
     WHERE l.namespace = $1
         AND NOT l.withdrawn
-        AND ($8::text[] = '{}' OR l.relation = ANY ($8))
+        AND ((SELECT relations FROM route) = '{}' OR l.relation = ANY ((SELECT relations FROM route)::text[]))
         -- What curation drew rests on both ends alone.
         AND ($3 OR l.origin = 2 OR EXISTS (
             SELECT FROM link_evidence AS le JOIN observations AS o USING (namespace, observation_id)
@@ -202,16 +206,16 @@ shown_facts AS NOT MATERIALIZED (
     FROM facts AS f
     WHERE f.namespace = $1
         AND f.object_key IS NOT NULL
-        AND ($8 = '{}' OR f.predicate = ANY ($8))
+        AND ((SELECT relations FROM route) = '{}' OR f.predicate = ANY ((SELECT relations FROM route)::text[]))
         AND visible(f.restricting, $2, $3)
         AND NOT f.withdrawn
         AND NOT f.evidence_lost
         AND f.closure <> 4
         AND effective_status(f.status, f.archived) IN (1, 3)
         AND (f.expires_at IS NULL OR f.expires_at > now())
-        AND (f.obsolete_at IS NULL OR f.obsolete_at > coalesce($5::timestamptz, now()))
-        AND (f.valid_from IS NULL OR f.valid_from <= coalesce($5, now()))
-        AND (f.valid_to IS NULL OR f.valid_to > coalesce($5, now()))
+        AND (f.obsolete_at IS NULL OR f.obsolete_at > (SELECT moment FROM route))
+        AND (f.valid_from IS NULL OR f.valid_from <= (SELECT moment FROM route))
+        AND (f.valid_to IS NULL OR f.valid_to > (SELECT moment FROM route))
         AND ($3 OR EXISTS (
             SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
             WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id
@@ -221,13 +225,38 @@ members AS NOT MATERIALIZED (
     SELECT merge.canonical_key AS key, merge.merged_key AS own_key
     FROM entity_merges AS merge JOIN entities AS e ON e.namespace = $1 AND e.natural_key = merge.merged_key
     WHERE merge.namespace = $1 AND visible(e.restricting, $2, $3) AND NOT e.withdrawn
+)
+
+-- name: traverse
+-- Paths over links, and over facts that hold at $5. $8 relations; $9 kinds; $10 from source to target, $11 against it; $12 the
+-- most edges that are followed from one entity, the heaviest; $13 the least weight of a path; the rest as in `paths`.
+WITH RECURSIVE route AS MATERIALIZED (
+    SELECT
+        coalesce($5::timestamptz, now()) AS moment,
+        $8::text[] AS relations,
+        $9::text[] AS kinds,
+        $10::boolean AS outgoing,
+        $11::boolean AS incoming,
+        $12::bigint AS fan_out,
+        $13::float8 AS least_weight
 ),
+{edges},
 {paths};
 
 -- name: traverse_past
 -- The same over what was known at $14. Merges are of the present, so an entity has one key; who may see what, and what is
 -- withdrawn, is of the present too.
-WITH RECURSIVE live AS NOT MATERIALIZED (
+WITH RECURSIVE route AS MATERIALIZED (
+    SELECT
+        coalesce($5::timestamptz, now()) AS moment,
+        $8::text[] AS relations,
+        $9::text[] AS kinds,
+        $10::boolean AS outgoing,
+        $11::boolean AS incoming,
+        $12::bigint AS fan_out,
+        $13::float8 AS least_weight
+),
+live AS NOT MATERIALIZED (
     SELECT e.natural_key, past.kind
     FROM entities AS e CROSS JOIN LATERAL (
         SELECT e.kind, e.status, e.archived, e.expires_at, e.restricting
@@ -249,7 +278,7 @@ WITH RECURSIVE live AS NOT MATERIALIZED (
         AND (past.expires_at IS NULL OR past.expires_at > $14)
 ),
 reached AS NOT MATERIALIZED (
-    SELECT natural_key AS own_key, natural_key AS key, kind FROM live WHERE $9::text[] = '{}' OR kind = ANY ($9)
+    SELECT natural_key AS own_key, natural_key AS key, kind FROM live WHERE (SELECT kinds FROM route) = '{}' OR kind = ANY ((SELECT kinds FROM route)::text[])
 ),
 shown_links AS NOT MATERIALIZED (
     SELECT l.source_key, l.relation, l.target_key, l.weight
@@ -267,7 +296,7 @@ shown_links AS NOT MATERIALIZED (
             AND coalesce((SELECT known_at FROM changes AS c WHERE c.namespace = $1 AND c.change_id = v.change_id),
                 former.recorded_at) <= $14
     ) AS l
-    WHERE ($8::text[] = '{}' OR l.relation = ANY ($8))
+    WHERE ((SELECT relations FROM route) = '{}' OR l.relation = ANY ((SELECT relations FROM route)::text[]))
         AND ($3 OR l.origin = 2 OR EXISTS (
             SELECT FROM link_evidence AS le JOIN observations AS o USING (namespace, observation_id)
             WHERE le.namespace = $1 AND le.source_key = l.source_key AND le.relation = l.relation
@@ -295,7 +324,7 @@ shown_facts AS NOT MATERIALIZED (
             AND coalesce((SELECT known_at FROM changes AS c WHERE c.namespace = $1 AND c.change_id = v.change_id),
                 former.recorded_at) <= $14
     ) AS f
-    WHERE ($8 = '{}' OR f.predicate = ANY ($8))
+    WHERE ((SELECT relations FROM route) = '{}' OR f.predicate = ANY ((SELECT relations FROM route)::text[]))
         AND visible(f.restricting, $2, $3)
         AND EXISTS (
             SELECT FROM facts AS present
@@ -305,9 +334,9 @@ shown_facts AS NOT MATERIALIZED (
         AND f.closure <> 4
         AND effective_status(f.status, f.archived) IN (1, 3)
         AND (f.expires_at IS NULL OR f.expires_at > $14)
-        AND (f.obsolete_at IS NULL OR f.obsolete_at > coalesce($5::timestamptz, now()))
-        AND (f.valid_from IS NULL OR f.valid_from <= coalesce($5, now()))
-        AND (f.valid_to IS NULL OR f.valid_to > coalesce($5, now()))
+        AND (f.obsolete_at IS NULL OR f.obsolete_at > (SELECT moment FROM route))
+        AND (f.valid_from IS NULL OR f.valid_from <= (SELECT moment FROM route))
+        AND (f.valid_to IS NULL OR f.valid_to > (SELECT moment FROM route))
         AND ($3 OR EXISTS (
             SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
             WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id AND visible(o.restricting, $2, $3) AND NOT o.withdrawn

@@ -11,7 +11,7 @@ from services.reader.rows import Row
 from services.reader.store import Snapshot
 from shared.statements import load_statements
 
-_SQL = load_statements(Path(__file__).with_name("traverse.sql"))
+SQL = load_statements(Path(__file__).with_name("traverse.sql"))
 
 FAN_OUT = 100
 """Edges that are followed from one entity, the heaviest. A hub has more; `ListNeighbors` pages through all."""
@@ -80,13 +80,13 @@ async def walk(
     """Paths from the anchors, shortest and heaviest first, over what held at `as_of`, as it was known at `known_at`."""
     if not anchors:
         return Walked()
-    await snapshot.run(_SQL.prepare_walk)
+    await snapshot.run(SQL.prepare_walk)
     arguments = (
         *(list(anchors), as_of, route.limit, route.depth, list(route.relations), list(route.kinds)),
         *(route.outgoing, route.incoming, route.fan_out, LEAST_WEIGHT),
     )
     if known_at is None:
-        rows = await snapshot.run(_SQL.traverse, *arguments)
+        rows = await snapshot.run(SQL.traverse, *arguments)
     else:
-        rows = await snapshot.run(_SQL.traverse_past, *arguments, known_at)
+        rows = await snapshot.run(SQL.traverse_past, *arguments, known_at)
     return Walked(tuple(map(GraphPath.from_row, rows)), bool(rows) and rows[0]["truncated"])
