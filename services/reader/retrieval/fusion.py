@@ -76,6 +76,8 @@ def weights(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool) -> di
     numbers that languages share are next to no evidence. Where one of the two found nothing the other counts whole. The
     others add to that.
     """
+    if len(lists) == 1:
+        return dict.fromkeys(lists, 1.0)
     weighed = {signal: blend.weight(signal) for signal in lists}
     words, nearest, similar = (lists.get(each) for each in (Signal.LEXICAL, Signal.VECTOR, Signal.TRIGRAM))
     if words and nearest:
