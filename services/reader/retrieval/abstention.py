@@ -89,8 +89,8 @@ def gathered(
     about_asked: float | None = None,
     recovered: float = 0.0,
 ) -> Evidence:
-    """The evidence of the lists of words and vectors; None for a signal that took no part. `recovered`: the share of the
-    query that names which are only alike stand for.
+    """The evidence of the lists of words and vectors; None for a signal that took no part. `recovered`: the share of
+    the query that names which are only alike stand for.
     """
     covered = None if words is None else max(coverage(words), tuning.LIKENESS_TRUST * recovered)
     if not nearest:
