@@ -1,10 +1,13 @@
 """How well the system finds what answers a question, and whether it knows when nothing does.
 
-usage: python -m bench.quality DIR [--target HOST:PORT] [--json]
+usage: python -m bench.quality DIR [--target HOST:PORT] [--packs] [--json]
 
 Loads a folder (`docs.jsonl.gz`, `queries.jsonl.gz`) through the RPCs, runs every question through Search, and prints a
 table or one JSON object. Without a target it starts the embedded system on a fresh data folder. Ranking is measured
-with abstention overruled (`keep_irrelevant`); `answered` counts unanswerable questions that got an answer.
+with abstention overruled (`keep_irrelevant`); `answered` counts unanswerable questions that got an answer. Questions
+are asked at the moment of the namespace's last document, where documents have moments of their own. With --packs each
+answerable question is compiled too, into 4,800 characters: `pack_recall` is the mean share of what answers it that is
+in the pack, `pack_whole` the share of the questions of which all is.
 """
 
 import argparse
@@ -28,6 +31,7 @@ from bench.system import System, system
 BATCH = 200
 # Several chunks of one document may be found: enough hits for twenty documents.
 HITS = 100
+PACK_CHARS = 4_800
 LOAD_TIMEOUT_S = 3600
 SEARCH_TIMEOUT_S = 30
 
@@ -71,10 +75,19 @@ def record(target: System, namespace: str, observations: list[observation_pb2.Ob
             raise SystemExit(f"a document was refused: {result.error}")
 
 
-def ask(target: System, question: data.Question) -> Outcome:
+def clocks(folder: Path) -> dict[str, str]:
+    """By namespace the moment of its last document, RFC 3339; of those whose documents have none, nothing."""
+    last: dict[str, str] = {}
+    for row in data.lines(folder / "docs.jsonl.gz"):
+        if row.get("time"):
+            last[row["namespace"]] = max(row["time"], last.get(row["namespace"], ""))
+    return last
+
+
+def ask(target: System, question: data.Question, clock: str = "") -> Outcome:
     """Runs one question; documents come in the order of their best hit."""
     request = reader_service_pb2.SearchRequest(
-        namespace=question.namespace, query=question.text, limit=HITS, keep_irrelevant=True
+        namespace=question.namespace, query=question.text, limit=HITS, keep_irrelevant=True, caller_time=clock
     )
     began = time.perf_counter()
     response = target.reader.Search(request, timeout=SEARCH_TIMEOUT_S)
@@ -88,6 +101,19 @@ def ask(target: System, question: data.Question) -> Outcome:
         bool(response.degraded),
         elapsed_ms,
     )
+
+
+def packed(target: System, question: data.Question, clock: str) -> float:
+    """The share of what answers a question that is in a pack of `PACK_CHARS`."""
+    request = reader_service_pb2.CompileContextRequest(
+        namespace=question.namespace,
+        query=question.text,
+        budget=retrieval_pb2.Budget(characters=PACK_CHARS),
+        caller_time=clock,
+    )
+    items = target.reader.CompileContext(request, timeout=SEARCH_TIMEOUT_S).pack.items
+    inside = {link.source.external_id for item in items for link in item.provenance}
+    return len(question.relevant & inside) / len(question.relevant)
 
 
 def report(folder: Path, docs: int, outcomes: list[Outcome]) -> dict[str, Any]:
@@ -135,6 +161,8 @@ def print_table(figures: dict[str, Any]) -> None:
     print(f"unanswerable: {none['n']}, answered {none['answered']}, AUROC {none['auroc']}")
     print(f"answerable but abstained from: {figures['answerable_lost']}; degraded answers: {figures['degraded']}")
     print(f"Search p50 {figures['latency_ms']['p50']} ms, p95 {figures['latency_ms']['p95']} ms")
+    if "pack_recall" in figures:
+        print(f"packs of {PACK_CHARS}: evidence inside {figures['pack_recall']}, whole {figures['pack_whole']}")
 
 
 def main() -> None:
@@ -142,12 +170,20 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--target", help="HOST:PORT, or WRITER,READER,EMBEDDER; default: a fresh embedded system")
+    parser.add_argument("--packs", action="store_true", help="compile packs too")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     options = parser.parse_args()
+    moments = clocks(options.folder)
     with system(options.target) as target:
         docs = load(target, options.folder)
-        outcomes = [ask(target, question) for question in data.questions(options.folder)]
+        asked = [(question, moments.get(question.namespace, "")) for question in data.questions(options.folder)]
+        outcomes = [ask(target, *each) for each in asked]
+        answerable = [each for each in asked if each[0].answerable and each[0].relevant]
+        shares = [packed(target, *each) for each in answerable] if options.packs else []
     figures = report(options.folder, docs, outcomes)
+    if shares:
+        figures["pack_recall"] = round(sum(shares) / len(shares), 4)
+        figures["pack_whole"] = round(sum(share == 1.0 for share in shares) / len(shares), 4)
     print(json.dumps(figures, ensure_ascii=False)) if options.json else print_table(figures)
 
 
