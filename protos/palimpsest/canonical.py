@@ -52,7 +52,7 @@ def canonical_json(text: str) -> bytes:
     Raises:
         ValueError: the text is not JSON.
     """
-    return _json(json.loads(text, parse_int=_Number, parse_float=_Number, parse_constant=_refuse_constant))
+    return _json(_DECODER.decode(text))
 
 
 def timestamp_us(value: Any) -> int:
@@ -66,6 +66,9 @@ class _Number(str):
 
 def _refuse_constant(literal: str) -> None:
     raise ValueError(f"{literal} is not JSON")
+
+
+_DECODER = json.JSONDecoder(parse_int=_Number, parse_float=_Number, parse_constant=_refuse_constant)
 
 
 def _sized(data: bytes) -> bytes:

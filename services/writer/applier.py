@@ -10,13 +10,14 @@ import hashlib
 import logging
 from collections import defaultdict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from datetime import datetime
 from typing import NamedTuple
 
 from services.writer.namespace_packs import NamespacePacks
 from services.writer.namespace_store import NamespaceStore
 from services.writer.passage_store import PassageStore
 from services.writer.recording import Outcome, PreparedObservation
-from services.writer.steps.claiming import claim, first_of_each, outcomes
+from services.writer.steps.claiming import claim, first_of_each, in_order, outcomes
 from services.writer.steps.documents import write_documents
 from services.writer.steps.entities import write_entities
 from services.writer.steps.facts import Refusal, write_facts
@@ -145,11 +146,12 @@ class Applier:
         self, connection: Connection, items: Sequence[PreparedObservation], alone_in: set[str]
     ) -> list[Outcome]:
         store = Store(connection)
-        has_marks = await _lock(store, items, alone_in)
+        has_marks, claimed = await _lock(store, items, alone_in)
         refused = await refused_sources(connection, store, items) if has_marks else {}
         if refused:
             return await self._write_others(connection, items, alone_in, refused)
-        claimed = await claim(store, items)
+        if claimed is None:
+            claimed = await claim(store, items)
         refusals: Sequence[Refusal] = ()
         projections = [item.projection for key, item in sorted(first_of_each(items).items()) if key in claimed]
         if projections:
@@ -180,8 +182,11 @@ class Applier:
         return [refused[item.key] if item.key in refused else next(found) for item in items]
 
 
-async def _lock(store: Store, items: Sequence[PreparedObservation], alone_in: set[str]) -> bool:
-    """Locks the namespaces, shared where possible; answers whether anything there can hide what is written.
+async def _lock(
+    store: Store, items: Sequence[PreparedObservation], alone_in: set[str]
+) -> tuple[bool, dict[Key, datetime] | None]:
+    """Locks the namespaces, shared where possible; answers whether anything there can hide what is written, and what is
+    claimed already: one namespace where nothing can costs no second round trip.
 
     A claim or a supersession takes effect when its other end arrives. Two transactions that write the two ends at the
     same time would not see each other: so who writes such statements, or facts that stored ones speak of, is alone in
@@ -192,15 +197,28 @@ async def _lock(store: Store, items: Sequence[PreparedObservation], alone_in: se
     for item in items:
         if item.namespace not in alone_in:
             facts[item.namespace].update(fact.fact_id for fact in item.projection.facts)
-    states = [
-        await store.lock_for_writing(name, key, alone=name in alone_in, fact_ids=sorted(facts[name]))
-        for key, name in sorted((namespace_lock_key(name), name) for name in versions)
-    ]
+    claimed = None
+    if len(versions) == 1:
+        [(name, version)] = versions.items()
+        state, claimed = await store.lock_and_claim(
+            name,
+            namespace_lock_key(name),
+            alone=name in alone_in,
+            fact_ids=sorted(facts[name]),
+            version=version,
+            observations=in_order(items),
+        )
+        states = [state]
+    else:
+        states = [
+            await store.lock_for_writing(name, key, alone=name in alone_in, fact_ids=sorted(facts[name]))
+            for key, name in sorted((namespace_lock_key(name), name) for name in versions)
+        ]
     if connected := {state.namespace for state in states if state.has_statements}:
         raise _MustBeAloneError(connected)
     if changed := {each.namespace for each in states if each.settings_version != versions[each.namespace]}:
         raise _SettingsChangedError(changed)
-    return any(state.has_marks for state in states)
+    return any(state.has_marks for state in states), claimed
 
 
 def _timelines(store: NamespaceStore, items: Sequence[PreparedObservation]) -> Timelines:

@@ -75,12 +75,12 @@ class PreparedObservation:
     @property
     def failures_json(self) -> str:
         """The same as it is stored."""
-        return json.dumps(self.failures)
+        return json.dumps(self.failures) if self.projection.failures else "[]"
 
     @property
     def status(self) -> int:
         """How far projection came."""
-        return status_of(self.failures, self.assertion_count)
+        return status_of(self.failures, self.assertion_count) if self.projection.failures else PROCESSED
 
     @property
     def entity_keys(self) -> list[str]:

@@ -76,6 +76,26 @@ class Store:
         [row] = await self._connection.fetch(_statements.lock_for_writing, namespace, lock_key, alone, fact_ids)
         return NamespaceState(namespace, *row)
 
+    async def lock_and_claim(
+        self,
+        namespace: str,
+        lock_key: int,
+        *,
+        alone: bool,
+        fact_ids: Sequence[str],
+        version: int,
+        observations: Iterable[Any],
+    ) -> tuple[NamespaceState, dict[Key, datetime] | None]:
+        """`lock_for_writing`, and `claim_observations` of at least one, unless the namespace has statements, marks,
+        or settings of another version: then None."""
+        given = recordset(map(_observation, observations), _OBSERVATION)
+        arguments = (namespace, lock_key, alone, fact_ids, version, given)
+        rows = await self._connection.fetch(_statements.lock_and_claim, *arguments)
+        state = NamespaceState(namespace, *rows[0][:3])
+        if state.has_statements or state.has_marks or state.settings_version != version:
+            return state, None
+        return state, {(namespace, row["observation_id"]): row["recorded_at"] for row in rows if row["observation_id"]}
+
     async def claim_observations(self, observations: Iterable[Any]) -> dict[Key, datetime]:
         """Store those that are not stored, and answer these with their `recorded_at`. A row that another transaction is
         storing is waited for: after its commit it counts as stored, after its rollback as not."""
@@ -94,8 +114,11 @@ class Store:
         """Replace (namespace, observation_id, status, failures as JSON). What is not stored is passed over."""
         await self._run("update_outcomes", outcomes, 4)
 
-    async def insert_entities(self, states: Mapping[Key, Any], evidence: Iterable[Sequence[Any]]) -> set[Key]:
-        """Insert entities that are not there; answers which. One that another transaction inserts is waited for.
+    async def insert_entities(
+        self, states: Mapping[Key, Any], evidence: Iterable[Sequence[Any]]
+    ) -> tuple[set[Key], dict[Key, Row]]:
+        """Insert entities that are not there; answers which, and whole rows of the others, locked. One that another
+        transaction inserts is waited for, and then may be in neither.
 
         Adds evidence of any of them, (namespace, natural_key, observation_id, occurred_at, described), too.
         """
@@ -104,7 +127,8 @@ class Store:
             recordset(evidence, _ENTITY_EVIDENCE_ROW),
             recordset(_rows(states, _entity), _ENTITY_ROW),
         )
-        return {(row["namespace"], row["natural_key"]) for row in rows}
+        inserted = {(row["wanted_namespace"], row["wanted_key"]) for row in rows if row["is_new"]}
+        return inserted, {(row["namespace"], row["natural_key"]): row for row in rows if row["natural_key"]}
 
     async def lock_entities(self, keys: Keys) -> dict[Key, Row]:
         """Whole rows of the entities that are there, locked."""
@@ -113,6 +137,10 @@ class Store:
     async def update_entities(self, states: Mapping[Key, Any]) -> None:
         """Replace what assertions decide of entities that are locked."""
         await self._write("update_entities", recordset(_rows(states, _entity), _ENTITY_ROW))
+
+    async def see_entities(self, rows: Iterable[tuple[str, str, datetime]]) -> None:
+        """Set (namespace, natural_key, last_seen_at) of entities that are locked."""
+        await self._run("see_entities", rows, 3)
 
     async def insert_facts(self, states: Mapping[Key, Any]) -> set[Key]:
         """Insert facts that are not there; answers which. One that another transaction inserts is waited for."""

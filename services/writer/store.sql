@@ -29,6 +29,30 @@ FROM json_to_recordset($1::json) AS given (
 ON CONFLICT (namespace, observation_id) DO NOTHING
 RETURNING namespace, observation_id, recorded_at;
 
+-- name: lock_and_claim
+-- The two before at once, in one round trip, for a namespace whose settings are of version $5: where it can be written without
+-- a further look. The lock is taken before any row is, and what is claimed then is seen whatever the statement's snapshot.
+WITH state AS MATERIALIZED (
+    SELECT settings_version, has_statements, has_marks FROM lock_for_writing($1, $2, $3, $4)
+), claimed AS (
+    INSERT INTO observations (
+        namespace, observation_id, content_hash, source_system, source_stream, external_id, revision, kind, occurred_at,
+        actor_key, subject_key, scopes, restricting, applies, content, data, message, trace_id, status, failures, private_to)
+    SELECT namespace, observation_id, content_hash, source_system, source_stream, external_id, revision, kind, occurred_at,
+           actor_key, subject_key, scopes, restricting, applies, content, data::json, message,
+           trace_id, status, failures::jsonb, private_to
+    FROM state, json_to_recordset($6::json) AS given (
+        namespace text, observation_id text, content_hash text, source_system text, source_stream text,
+        external_id text, revision text, kind text, occurred_at timestamptz, actor_key text, subject_key text,
+        scopes text[], restricting text[], applies text[], content text, data text, message bytea,
+        trace_id text, status smallint, failures text, private_to text)
+    WHERE state.settings_version = $5 AND NOT state.has_statements AND NOT state.has_marks
+    ON CONFLICT (namespace, observation_id) DO NOTHING
+    RETURNING observation_id, recorded_at
+)
+SELECT state.settings_version, state.has_statements, state.has_marks, claimed.observation_id, claimed.recorded_at
+FROM state LEFT JOIN claimed ON true;
+
 -- name: stored_observations
 -- What is known of observations that are stored.
 SELECT namespace, observation_id, content_hash, status, failures, recorded_at
@@ -52,28 +76,41 @@ FROM unnest($1::text[], $2::text[], $3::smallint[], $4::text[]) AS given (namesp
 WHERE observations.namespace = given.namespace AND observations.observation_id = given.observation_id;
 
 -- name: insert_entities
--- Those that are not there yet, and who wrote or named any of them. Waits for whoever is inserting one of them right now.
+-- Those that are not there yet, and who wrote or named any of them; the others as whole rows, locked in the order of the keys.
+-- Waits for whoever is inserting one of them right now: what another has inserted meanwhile is neither new nor found.
 WITH evidence AS (
     INSERT INTO entity_evidence (namespace, natural_key, observation_id, occurred_at, described)
     SELECT * FROM json_to_recordset($1::json) AS given (
     namespace text, natural_key text, observation_id text, occurred_at timestamptz, described boolean)
     ON CONFLICT DO NOTHING
-)
-INSERT INTO entities (
-    namespace, natural_key, kind, title, aliases, source_path, source_id, url, author, source_created_at,
-    source_updated_at, confidence, importance, last_seen_at, attributes, status, expires_at, scopes, provenance,
-    pii_categories, placeholder, stamps, restricting, applies)
-SELECT namespace, natural_key, kind, title, aliases, source_path, source_id, url, author, source_created_at,
-       source_updated_at, confidence, importance, last_seen_at, attributes::jsonb, status, expires_at, scopes,
-       provenance, pii_categories, placeholder, stamps::jsonb, restricting, applies
-FROM json_to_recordset($2::json) AS given (
+), given AS MATERIALIZED (
+    SELECT * FROM json_to_recordset($2::json) AS given (
     namespace text, natural_key text, kind text, title text, aliases text[], source_path text,
     source_id text, url text, author text, source_created_at timestamptz, source_updated_at timestamptz,
     confidence double precision, importance smallint, last_seen_at timestamptz, attributes text,
     status smallint, expires_at timestamptz, scopes text[], provenance bytea, pii_categories text[],
     placeholder boolean, stamps text, restricting text[], applies text[])
-ON CONFLICT (namespace, natural_key) DO NOTHING
-RETURNING namespace, natural_key;
+), inserted AS (
+    INSERT INTO entities (
+        namespace, natural_key, kind, title, aliases, source_path, source_id, url, author, source_created_at,
+        source_updated_at, confidence, importance, last_seen_at, attributes, status, expires_at, scopes, provenance,
+        pii_categories, placeholder, stamps, restricting, applies)
+    SELECT namespace, natural_key, kind, title, aliases, source_path, source_id, url, author, source_created_at,
+           source_updated_at, confidence, importance, last_seen_at, attributes::jsonb, status, expires_at, scopes,
+           provenance, pii_categories, placeholder, stamps::jsonb, restricting, applies FROM given
+    ON CONFLICT (namespace, natural_key) DO NOTHING
+    RETURNING namespace, natural_key
+), wanted AS (
+    SELECT given.namespace, given.natural_key, inserted.natural_key IS NOT NULL AS is_new
+    FROM given LEFT JOIN inserted USING (namespace, natural_key)
+    ORDER BY given.namespace COLLATE "C", given.natural_key COLLATE "C"
+)
+SELECT wanted.namespace AS wanted_namespace, wanted.natural_key AS wanted_key, wanted.is_new, stored.*
+FROM wanted LEFT JOIN LATERAL (
+    SELECT entities.* FROM entities
+    WHERE NOT wanted.is_new AND entities.namespace = wanted.namespace AND entities.natural_key = wanted.natural_key
+    FOR UPDATE
+) AS stored ON true;
 
 -- name: lock_entities
 -- Whole rows, locked.
@@ -98,6 +135,13 @@ FROM json_to_recordset($1::json) AS given (
     confidence double precision, importance smallint, last_seen_at timestamptz, attributes text,
     status smallint, expires_at timestamptz, scopes text[], provenance bytea, pii_categories text[],
     placeholder boolean, stamps text, restricting text[], applies text[])
+WHERE entities.namespace = given.namespace AND entities.natural_key = given.natural_key;
+
+-- name: see_entities
+-- When entities were last seen.
+UPDATE entities
+SET last_seen_at = given.last_seen_at
+FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS given (namespace, natural_key, last_seen_at)
 WHERE entities.namespace = given.namespace AND entities.natural_key = given.natural_key;
 
 -- name: insert_facts

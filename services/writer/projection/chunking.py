@@ -41,21 +41,22 @@ def chunk_text(text: str, media_type: str = MARKDOWN) -> list[TextChunk]:
     if is_blank(text):
         return []
     if media_type == PLAIN:
-        return [TextChunk("", piece) for piece in _pieces(text, TextSplitter(CHUNK_CHARS, trim=False))]
-    splitter = MarkdownSplitter(CHUNK_CHARS, trim=False)
+        return [TextChunk("", piece) for piece in _pieces(text, TextSplitter)]
     return _without_blanks(
-        [TextChunk(part.heading, piece) for part in sections(text) for piece in _pieces(part.text, splitter)]
+        [TextChunk(part.heading, piece) for part in sections(text) for piece in _pieces(part.text, MarkdownSplitter)]
     )
 
 
-def _pieces(text: str, splitter: TextSplitter | MarkdownSplitter) -> list[str]:
+def _pieces(text: str, splitter: type[TextSplitter] | type[MarkdownSplitter]) -> list[str]:
+    if surely_fits(text, MAX_CHUNK_TOKENS) and not is_blank(text):
+        return [text]  # most texts: nothing is to be cut
     pieces = [fit for part in _parts(text) for piece in _chunks(part, splitter) for fit in _fitting(piece)]
     return [chunk.text for chunk in _without_blanks([TextChunk("", piece) for piece in pieces])]
 
 
-def _chunks(part: str, splitter: TextSplitter | MarkdownSplitter) -> list[str]:
+def _chunks(part: str, splitter: type[TextSplitter] | type[MarkdownSplitter]) -> list[str]:
     # What is shorter than a chunk is one.
-    return [part] if len(part) <= CHUNK_CHARS[0] else splitter.chunks(part)
+    return [part] if len(part) <= CHUNK_CHARS[0] else splitter(CHUNK_CHARS, trim=False).chunks(part)
 
 
 def _parts(text: str) -> Iterator[str]:

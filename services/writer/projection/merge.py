@@ -92,20 +92,22 @@ def merge_entity(current: EntityState | None, writes: Sequence[EntityWrite]) -> 
     Each field has the value of the greatest stamp. The kind that nobody asserted is the type of the key, else `entity`,
     else, while the entity is a placeholder, empty.
     """
-    state = current or EntityState(writes[0].key, _moment(writes[0].stamp))
-    latest = _Latest.of(state.stamps, state.attributes)
+    latest = _Latest.of(current.stamps, current.attributes) if current else _Latest({}, {})
     for write in writes:
         latest.take(write.stamp, write.fields)
-    placeholder = state.placeholder and not any(write.described for write in writes)
-    kind = {} if "kind" in latest.stamps else {"kind": _default_kind(state.kind, writes, placeholder)}
-    return replace(
-        state,
-        **{**latest.columns(EntityState), **kind},
-        last_seen_at=max([state.last_seen_at, *(_moment(write.stamp) for write in writes)]),
-        placeholder=placeholder,
-        attributes=latest.attributes_text(),
-        stamps=latest.stamps_text(),
-    )
+    placeholder = (current is None or current.placeholder) and not any(write.described for write in writes)
+    kind = current.kind if current else ""
+    default = {} if "kind" in latest.stamps else {"kind": _default_kind(kind, writes, placeholder)}
+    seen_at = [current.last_seen_at] if current else []
+    columns = {
+        **latest.columns(EntityState),
+        **default,
+        "last_seen_at": max([*seen_at, *(_moment(write.stamp) for write in writes)]),
+        "placeholder": placeholder,
+        "attributes": latest.attributes_text(),
+        "stamps": latest.stamps_text(),
+    }
+    return replace(current, **columns) if current else EntityState(natural_key=writes[0].key, **columns)
 
 
 def merge_fact(current: FactState | None, writes: Sequence[FactWrite]) -> FactState:
@@ -173,7 +175,7 @@ class _Latest:
 
     def stamps_text(self) -> str:
         """The stamps as a JSON object."""
-        return json.dumps(self.stamps, sort_keys=True, ensure_ascii=False)
+        return json.dumps(self.stamps, sort_keys=True, ensure_ascii=False) if self.stamps else "{}"
 
 
 def _default_kind(stored: str, writes: Iterable[EntityWrite], placeholder: bool) -> str:

@@ -1,8 +1,8 @@
 """The projection of an observation: the rows that it should lead to, free of any order of arrival."""
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from itertools import chain
-from typing import Any
+from typing import TypeVar
 
 from services.writer.projection.assertion_rows import AssertionRows
 from services.writer.projection.context import Context, context_of
@@ -18,6 +18,8 @@ from services.writer.projection.observed_content import observation_rows
 from services.writer.projection.packs import FREE, Packs
 from services.writer.projection.refusal import Refused
 from services.writer.projection.rows import Failure, Passage, Projection
+
+Row = TypeVar("Row")
 
 
 def project(namespace: str, observation: Observation, observation_id: str, packs: Packs = FREE) -> Projection:
@@ -43,13 +45,13 @@ def project(namespace: str, observation: Observation, observation_id: str, packs
         observation_id=observation_id,
         occurred_at=context.occurred_at,
         scopes=context.scopes,
-        entities=_all(rows, "entities"),
-        facts=_all(rows, "facts"),
-        supersessions=_all(rows, "supersessions"),
-        retractions=_all(rows, "retractions"),
-        links=_all(rows, "links"),
-        claims=_all(rows, "claims"),
-        documents=_all(rows, "documents"),
+        entities=_all(each.entities for each in rows),
+        facts=_all(each.facts for each in rows),
+        supersessions=_all(each.supersessions for each in rows),
+        retractions=_all(each.retractions for each in rows),
+        links=_all(each.links for each in rows),
+        claims=_all(each.claims for each in rows),
+        documents=_all(each.documents for each in rows),
         passages=_last_of_each(rows),
         failures=tuple(failures),
     )
@@ -88,8 +90,8 @@ def _failure(refused: Refused, index: int) -> Failure:
     )
 
 
-def _all(rows: Sequence[AssertionRows], name: str) -> tuple[Any, ...]:
-    return tuple(chain.from_iterable(getattr(each, name) for each in rows))
+def _all(rows: Iterable[tuple[Row, ...]]) -> tuple[Row, ...]:
+    return tuple(chain.from_iterable(rows))
 
 
 def _last_of_each(rows: Sequence[AssertionRows]) -> tuple[Passage, ...]:

@@ -12,7 +12,12 @@ from shared.errors import ObservationConflict
 
 async def claim(store: Store, items: Sequence[PreparedObservation]) -> dict[Key, datetime]:
     """Stores those that are not stored yet; of several of one id the first. Answers when these were recorded."""
-    return await store.claim_observations(first for _, first in sorted(first_of_each(items).items()))
+    return await store.claim_observations(in_order(items))
+
+
+def in_order(items: Iterable[PreparedObservation]) -> list[PreparedObservation]:
+    """The first observation of each id, by rising key."""
+    return [first for _, first in sorted(first_of_each(items).items())]
 
 
 def first_of_each(items: Iterable[PreparedObservation]) -> dict[Key, PreparedObservation]:

@@ -34,19 +34,31 @@ class TouchedEntity:
             return True
         return differ(self.before, replace(self.after, last_seen_at=self.before.last_seen_at))
 
+    @property
+    def seen_later(self) -> bool:
+        """Whether the moment it was last seen is another."""
+        return self.before is not None and self.before.last_seen_at != self.after.last_seen_at
+
 
 async def write_entities(store: Store, projections: Sequence[Projection]) -> dict[Key, TouchedEntity]:
     """Writes the entities of projections, and their evidence. Those that are returned stay locked."""
     writes = _by_key(projections)
     fresh = {key: merge_entity(None, said) for key, said in writes.items()}
-    inserted = await store.insert_entities(fresh, _evidence(projections))
-    rows = await store.lock_entities(sorted(fresh.keys() - inserted))
+    inserted, rows = await store.insert_entities(fresh, _evidence(projections))
+    # What another transaction inserted while the statement ran.
+    rows |= await store.lock_entities(sorted(fresh.keys() - inserted - rows.keys()))
     touched = {key: TouchedEntity(None, fresh[key]) for key in inserted}
     for key in fresh.keys() - inserted:
         before = EntityState.from_row(require(rows, key))
         touched[key] = TouchedEntity(before, merge_entity(before, writes[key]))
-    await store.update_entities(
-        {key: entity.after for key, entity in touched.items() if entity.before and differ(entity.before, entity.after)}
+    stored = {key: entity for key, entity in touched.items() if entity.before}
+    changed = {key: entity.after for key, entity in stored.items() if entity.changed}
+    await store.update_entities(changed)
+    # Of most that are there already nothing but this is new.
+    await store.see_entities(
+        (*key, entity.after.last_seen_at)
+        for key, entity in sorted(stored.items())
+        if key not in changed and entity.seen_later
     )
     return touched
 

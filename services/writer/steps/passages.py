@@ -132,6 +132,9 @@ def _is_put_away(status: int) -> bool:
 
 def _repeating(passage: Passage, state: EntityState) -> tuple[Passage, bool]:
     """A passage of a text or record, with what it repeats of its entity."""
+    repeats = (state.kind, state.importance, state.status, state.expires_at)
+    if repeats == (passage.owner_kind, passage.importance, passage.status, passage.expires_at):
+        return passage, _is_put_away(state.status)
     repeated = replace(
         passage,
         owner_kind=state.kind,
