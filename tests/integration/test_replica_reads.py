@@ -4,10 +4,13 @@ import asyncio
 import shutil
 import tempfile
 from collections.abc import AsyncIterator
+from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
 
+from services.reader.contexts.trace_store import Trace, TraceStore
+from services.reader.view import View
 from shared.consistency_token import Position, decode, encode
 from shared.database import Connection, Database
 from shared.embedded_postgres import start, start_replica
@@ -103,3 +106,15 @@ async def test_a_reader_beside_a_replica_finds_the_schema_and_never_writes(pair:
 
     with pytest.raises(DatabaseUnavailable):
         await replica.transaction(write)
+
+
+async def test_a_replica_leaves_no_trace(pair: tuple[Database, Database]) -> None:
+    """RE-9, SH-1: and no error either; the pool goes on."""
+    primary, replica = pair
+    await replica.wait_until_replayed(await primary.write_position(), timeout_s=30)
+    view = View("demo", (), sees_all=True)
+    trace = Trace("trace-1", "pack-1", datetime.now(UTC), 60.0, b"", b"", b"", b"", (), ())
+
+    assert not await TraceStore(replica).leave(view, "alice", trace, timeout_s=10)
+    assert await TraceStore(primary).leave(view, "alice", trace, timeout_s=10)
+    assert await run(replica, "SELECT 1") == 1

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from datetime import datetime
 
-from services.reader.compiler.sameness import Gist
+from services.reader.compiler.sameness import Gist, longest_word
 from services.reader.retrieval.fusion import Fused, SignalScore
 from services.reader.rows import CRITICAL, ItemKind, Origin, Row
 from shared.intervals import with_interval
@@ -76,11 +76,17 @@ class Item:
     """Keys of the entities that it names: what its words may have come from, too."""
     delta: int = 0
     """What became of it since a former pack: a number of the contract's DeltaState."""
+    longest_word: str = field(init=False, compare=False, repr=False)
+    """What tells it from most items at a glance."""
     _gist: list[Gist] = field(init=False, default_factory=list, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        """Looks for the longest word."""
+        object.__setattr__(self, "longest_word", longest_word(self.compared))
 
     @property
     def gist(self) -> Gist:
-        """What it is compared by, taken once and only where it is asked for: most items are told apart without."""
+        """What it is compared by, taken once and only where it is asked for."""
         if not self._gist:
             self._gist.append(Gist.of(self.text))
         return self._gist[0]

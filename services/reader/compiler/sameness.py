@@ -58,8 +58,7 @@ class Gist:
         return self.numbers, self.negations, self.questions
 
 
-def may_hold(one: str, other: str) -> bool:
-    """Whether one text, compared in normal form, may hold the words of another: what a glance tells, for most pairs."""
-    longest = max(other.split(), key=len, default="").strip(_MARKS)
-    # What has marks inside is more than one word, and a short one may be empty.
-    return not longest.isalnum() or len(longest) <= _LONGEST_EMPTY or longest in one
+def longest_word(compared: str) -> str:
+    """The longest word of a text in normal form: what holds its words has it. Empty where all are short."""
+    words = (piece.strip(_MARKS) for piece in compared.split())
+    return max((word for word in words if word.isalnum() and len(word) > _LONGEST_EMPTY), key=len, default="")
