@@ -11,7 +11,7 @@ import numpy as np
 from palimpsest.v1 import embedder_service_pb2 as pb
 from palimpsest.v1.embedder_service_pb2_grpc import EmbedderServiceStub
 
-from services.reader.retrieval.common_direction import centred
+from services.reader.retrieval.centring import centred
 from services.reader.retrieval.signals import Cause, SignalMissing
 from shared.halfvec import encode_halfvec
 from shared.interceptors.deadline import deadline_s_left

@@ -17,7 +17,7 @@ from cli.output import one_line, safe, say_table
 
 COMMANDS = (
     "up", "demo", "init-db", "record", "record-git", "ingest", "search", "context", "facts", "as-of", "history",
-    "correct", "retract", "obsolete", "reconcile", "curate", "health", "status",
+    "correct", "retract", "obsolete", "reconcile", "curate", "calibrate", "health", "status",
 )  # fmt: skip
 GROUPS = {"duplicates": ("list", "confirm", "refuse", "undo"), "packs": ("list", "show", "register", "enable")}
 

@@ -1,9 +1,9 @@
 """Finds what the vectors of a model's queries have in common: their mean, and what tells English ones from Russian.
 
-usage: python -m bench.common_direction [--target HOST:PORT] > FILE
+usage: python -m bench.centring [--target HOST:PORT] > FILE
 
 The queries are the pairs of `bench/probe_queries.txt`, none of which is in a benchmark. Without a target the model is
-that of the embedded system. FILE then replaces `services/reader/retrieval/common_directions.json`; what that holds of
+that of the embedded system. FILE then replaces `services/reader/retrieval/centring.json`; what that holds of
 other models is kept.
 """
 
@@ -16,7 +16,7 @@ import numpy.typing as npt
 from palimpsest.v1 import embedder_service_pb2
 
 from bench.system import System, system
-from services.reader.retrieval.common_direction import DIRECTIONS
+from services.reader.retrieval.centring import DIRECTIONS
 
 PROBES = Path(__file__).with_name("probe_queries.txt")
 DIGITS = 5

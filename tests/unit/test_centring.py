@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 from services.reader.retrieval import tuning
-from services.reader.retrieval.common_direction import DIRECTIONS, centred
+from services.reader.retrieval.centring import DIRECTIONS, centred
 
 STORED = json.loads(DIRECTIONS.read_text())
 

@@ -20,7 +20,7 @@ from services.reader.retrieval import tuning
 
 Vector: TypeAlias = NDArray[np.float32]
 
-DIRECTIONS = Path(__file__).with_name("common_directions.json")
+DIRECTIONS = Path(__file__).with_name("centring.json")
 
 
 class Directions(NamedTuple):
@@ -35,7 +35,7 @@ class Directions(NamedTuple):
 def centred(vector: NDArray[Any], fingerprint: str) -> Vector:
     """The vector less a share of the common part and all of the language; shorter than 1 by what that was.
 
-    As it is, where the directions of the model are not known: `bench.common_direction` finds them.
+    As it is, where the directions of the model are not known: `bench.centring` finds them.
     """
     given = vector.astype(np.float32)
     directions = _directions().get(fingerprint)
