@@ -392,7 +392,9 @@ async def test_hits_carry_things_scores_and_provenance(seed: Seed, hybrid: Reade
 
     assert (hit.kind, hit.item_id, hit.fact.fact_id) == (retrieval.ITEM_KIND_FACT, fact, fact)
     assert hit.fact.sentence == "alice works on alpha (since 2026-08-07T12:00Z)"
-    assert {signal.signal for signal in hit.signals} == {retrieval.SIGNAL_LEXICAL, retrieval.SIGNAL_VECTOR}
+    assert {signal.signal for signal in hit.signals} == {
+        retrieval.SIGNAL_LEXICAL, retrieval.SIGNAL_VECTOR, retrieval.SIGNAL_GRAPH
+    }  # fmt: skip
     assert hit.score == pytest.approx(sum(signal.contribution for signal in hit.signals))
     chain = [(link.observation_id, link.source.system, link.uri, link.actor_key) for link in hit.provenance]
     assert chain == [(first, "jira", "https://jira/17", "person:bob"), (later, "git", "", "")]
@@ -494,17 +496,10 @@ async def test_a_moment_beyond_the_calendar_names_its_field(reader: ReaderServic
     assert violations(caught.value) == ["at.as_of"]
 
 
-@pytest.mark.parametrize(
-    "fields",
-    [
-        {"mode": retrieval.SEARCH_MODE_GRAPH},
-        {"at": retrieval.TimePoint(known_at=from_datetime(NOON))},
-    ],
-)
-async def test_what_is_not_there_yet_is_said(reader: ReaderServiceStub, fields: dict[str, Any]) -> None:
+async def test_what_is_not_there_yet_is_said(reader: ReaderServiceStub) -> None:
     """OP-2: UNIMPLEMENTED rather than another question's answer."""
     with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await found(reader, "x", **fields)
+        await found(reader, "x", at=retrieval.TimePoint(known_at=from_datetime(NOON)))
 
     assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
 

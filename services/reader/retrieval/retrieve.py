@@ -27,7 +27,6 @@ from services.reader.retrieval.trigram import recovered
 from services.reader.rows import Candidate, Filter, ItemKind, Origin, Row
 from services.reader.store import SearchSpace, Snapshot, Store
 from services.reader.view import View
-from shared.errors import NotImplementedYet
 
 T = TypeVar("T")
 
@@ -104,11 +103,8 @@ class Retriever:
     ) -> T:
         """Finds what the query asks for, and runs `work` on it within the same snapshot; hits are not read yet.
 
-        A missing vector degrades the answer; a failing database fails it. Raises NotImplementedYet for a mode that this
-        version does not have.
+        A missing vector degrades the answer; a failing database fails it.
         """
-        if query.mode not in SIGNALS:
-            raise NotImplementedYet("/palimpsest.v1.ReaderService/Search")
         begun = perf_counter()
         vector = await self._vector(query)
         embedded_ms = (perf_counter() - begun) * 1000
