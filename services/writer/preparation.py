@@ -3,9 +3,8 @@
 import asyncio
 from collections.abc import Callable, Sequence
 
-from palimpsest.v1.observation_pb2 import Observation
-
 from services.writer.messages import prepare
+from services.writer.projection.messages import Observation
 from services.writer.projection.packs import FREE, Packs
 from services.writer.recording import Item, PreparedObservation
 from shared.errors import PalimpsestError, invalid
