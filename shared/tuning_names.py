@@ -8,6 +8,7 @@ from collections.abc import Mapping
 
 RANGES: Mapping[str, tuple[float, float]] = {
     "fusion.vector_weight": (0.0, 1.0),
+    "fusion.message_vector_weight": (0.0, 1.0),
     "fusion.coverage_gate": (0.01, 1.0),
     "fusion.coverage_gate_across": (0.01, 1.0),
     "fusion.neighbor_weight": (0.0, 10.0),

@@ -98,11 +98,6 @@ class Candidate(NamedTuple):
         """The stable id of the item that the passage belongs to."""
         return f"chunk:{self.owner_key}#{self.ordinal}" if self.kind == ItemKind.CHUNK else self.owner_key
 
-    @property
-    def item(self) -> tuple[int, str, int]:
-        """What makes it one item: chunks are items of their own, of all else the owner is."""
-        return self.kind, self.owner_key, self.ordinal if self.kind == ItemKind.CHUNK else 0
-
 
 @dataclass(frozen=True, slots=True)
 class Origin:

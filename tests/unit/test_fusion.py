@@ -57,23 +57,30 @@ def fused(*candidates: Candidate) -> dict[str, float]:
     }
 
 
-def test_both_signals_count_half() -> None:
-    """RE-1: 0.5 · share of the cosine + 0.5 · share of the words, where the words cover the query."""
+def test_both_signals_share_one() -> None:
+    """RE-1: 0.6 · share of the cosine + 0.4 · share of the words, where the words cover the query."""
     scores = fused(
         candidate("both", distance=0.1, words=4, coverage=1),
         candidate("words", distance=0.3, words=2, coverage=0.5),
         candidate("meaning", distance=0.2),
     )
 
-    assert scores == pytest.approx({"both": 1.0, "words": 0.25, "meaning": 0.25})
+    assert scores == pytest.approx({"both": 1.0, "words": 0.2, "meaning": 0.3})
 
 
-@pytest.mark.parametrize(("coverage", "share"), [(0.3, 0.5), (0.15, 0.125), (0.0, 0.0), (1.0, 0.5)])
+@pytest.mark.parametrize(("coverage", "share"), [(0.3, 0.4), (0.15, 0.1), (0.0, 0.0), (1.0, 0.4)])
 def test_words_fade_where_the_query_is_mostly_absent(coverage: float, share: float) -> None:
     """RE-1: below the gate the words' share falls with the square of coverage."""
     scores = fused(candidate("words", words=3, coverage=coverage), candidate("meaning", distance=0.2))
 
-    assert scores == pytest.approx({"words": share, "meaning": 0.5})
+    assert scores == pytest.approx({"words": share, "meaning": 0.6})
+
+
+def test_in_messages_words_count_half() -> None:
+    """RE-1: what somebody said is short, and each of its words tells more than one of a document."""
+    said = [candidate("words", words=3, coverage=1)._replace(author_key="person:a"), candidate("meaning", distance=0.2)]
+
+    assert fused(*said) == pytest.approx({"words": 0.5, "meaning": 0.5})
 
 
 def test_one_signal_alone_keeps_its_full_scale() -> None:
@@ -118,8 +125,8 @@ def test_each_signal_tells_its_score_and_place() -> None:
 
     assert first.candidate.owner_key == "a"
     assert [(s.signal, s.raw, s.contribution, s.rank) for s in first.signals] == [
-        (Signal.LEXICAL, 2, 0.25, 2),
-        (Signal.VECTOR, 0.75, 0.5, 1),
+        (Signal.LEXICAL, 2, pytest.approx(0.2), 2),
+        (Signal.VECTOR, 0.75, pytest.approx(0.6), 1),
     ]
     assert [(s.signal, s.rank) for s in second.signals] == [(Signal.LEXICAL, 1), (Signal.VECTOR, 2)]
 

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from services.reader.retrieval.ranking import Ranked, ranked
+from services.reader.retrieval.ranking import Ranked, alike
 from services.reader.rows import Candidate
 
 
 def by_author(candidates: Sequence[Candidate]) -> list[Ranked]:
     """The candidates whose author the query names, all alike."""
-    return ranked(
-        [candidate for candidate in candidates if candidate.is_by_named], raw=lambda _: 1.0, share=lambda raw: raw
-    )
+    return alike(candidate for candidate in candidates if candidate.is_by_named)

@@ -17,6 +17,7 @@ class Blend:
     """What each signal counts; the defaults are those of `tuning`."""
 
     vector_weight: float = tuning.VECTOR_WEIGHT
+    message_vector_weight: float = tuning.MESSAGE_VECTOR_WEIGHT
     coverage_gate: float = tuning.COVERAGE_GATE
     coverage_gate_across: float = tuning.COVERAGE_GATE_ACROSS
     neighbor_weight: float = tuning.NEIGHBOR_WEIGHT

@@ -7,6 +7,7 @@ the vectors. So the words' share fades with the square of how little of the quer
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from functools import cached_property
 from typing import NamedTuple, TypeAlias
 
 from services.reader.retrieval import tuning
@@ -15,7 +16,7 @@ from services.reader.retrieval.lexical import coverage
 from services.reader.retrieval.ranking import Ranked, in_key_order
 from services.reader.retrieval.signals import Signal
 from services.reader.retrieval.trigram import recovered
-from services.reader.rows import Candidate, Status
+from services.reader.rows import Candidate, ItemKind, Status
 
 TOLD_DIGITS = 6
 """Fewer than doubles have, so that equal data give equal answers whatever the order of a sum."""
@@ -35,35 +36,58 @@ class SignalScore(NamedTuple):
     rank: int
 
 
+class Field:
+    """The lists behind a fusion, with what each counted."""
+
+    def __init__(self, lists: Lists, weighed: Mapping[Signal, float]) -> None:
+        self._lists = lists
+        self._weighed = weighed
+
+    def told_of(self, candidate: Candidate) -> tuple[SignalScore, ...]:
+        """What each signal said of a candidate."""
+        found = ((signal, places.get(candidate.passage_id)) for signal, places in self._places.items())
+        return tuple(
+            SignalScore(signal, place.raw, place.share * self._weighed[signal], place.rank)
+            for signal, place in found
+            if place is not None
+        )
+
+    @cached_property
+    def _places(self) -> dict[Signal, dict[int, Ranked]]:
+        # Of most candidates it is never asked.
+        return {signal: {place.candidate.passage_id: place for place in found} for signal, found in self._lists.items()}
+
+
 class Fused(NamedTuple):
     """A candidate with its score among all, 0 to 1."""
 
     candidate: Candidate
     score: float
-    signals: tuple[SignalScore, ...]
+    field: Field
+
+    @property
+    def signals(self) -> tuple[SignalScore, ...]:
+        """What each signal said of it."""
+        return self.field.told_of(self.candidate)
 
 
 def fuse(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool) -> list[Fused]:
     """All candidates of the lists, best first; equal scores in the order of their keys.
 
     A score is the sum of the signals' shares by their weights, over the most that it could be: see `weights`. Stale
-    items are ranked down, and what others said than those whom the query names. Of several passages of one item the
-    best stays.
+    items are ranked down, questions, and what others said than those whom the query names. Of several passages of one
+    item the best stays.
     """
     weighed = weights(lists, blend, asked_in_latin=asked_in_latin)
     most = max(1.0, sum(weight for signal, weight in weighed.items() if lists[signal]))
-    scores: dict[int, list[SignalScore]] = {}
-    candidates: dict[int, Candidate] = {}
-    for signal, found in lists.items():
-        weight = weighed[signal] / most
-        for candidate, raw, share, rank in found:
-            candidates[candidate.passage_id] = candidate
-            scores.setdefault(candidate.passage_id, []).append(SignalScore(signal, raw, share * weight, rank))
-    names_author = bool(lists.get(Signal.AUTHOR))
-    fused = [
-        _fused(candidate, scores[candidate.passage_id], _factor(candidate, blend, names_author=names_author))
-        for candidate in in_key_order(candidates.values())
-    ]
+    shared = {signal: weight / most for signal, weight in weighed.items()}
+    totals = _totals(lists, shared)
+    field, names_author = Field(lists, shared), bool(lists.get(Signal.AUTHOR))
+    candidates = {place.candidate.passage_id: place.candidate for found in lists.values() for place in found}
+    fused = []
+    for candidate in in_key_order(candidates.values()):
+        score = totals[candidate.passage_id] * _factor(candidate, blend, names_author=names_author)
+        fused.append(Fused(candidate, round(min(1.0, score), TOLD_DIGITS), field))
     fused.sort(key=_score, reverse=True)
     return _one_per_item(fused)
 
@@ -72,9 +96,9 @@ def weights(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool) -> di
     """What the best of each list adds to a score.
 
     Words and vectors share one: the vector weight for the nearest, 1 less it for the best by words, times
-    min(1, coverage / gate)². The gate is higher where the best by words is in another script than the query: names and
-    numbers that languages share are next to no evidence. Where one of the two found nothing the other counts whole. The
-    others add to that.
+    min(1, coverage / gate)². Where the best by words is a message, words count more: it is short. The gate is higher
+    where the best by words is in another script than the query: names and numbers that languages share are next to no
+    evidence. Where one of the two found nothing the other counts whole. The others add to that.
     """
     if len(lists) == 1:
         return dict.fromkeys(lists, 1.0)
@@ -84,15 +108,16 @@ def weights(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool) -> di
         is_across = words[0].candidate.is_latin != asked_in_latin
         gate = blend.coverage_gate_across if is_across else blend.coverage_gate
         fades = min(1.0, coverage(words) / gate) ** 2
-        weighed[Signal.LEXICAL] = (1 - blend.vector_weight) * fades
-        weighed[Signal.VECTOR] = blend.vector_weight
+        vector_weight = blend.message_vector_weight if words[0].candidate.author_key else blend.vector_weight
+        weighed[Signal.LEXICAL] = (1 - vector_weight) * fades
+        weighed[Signal.VECTOR] = vector_weight
     if similar:
         # Words that are there and names that are only alike: whichever tells of more of the query leads.
         most = max(coverage(words or ()), recovered(similar))
         weighed[Signal.LEXICAL] *= coverage(words or ()) / most
         weighed[Signal.TRIGRAM] *= recovered(similar) / most
         if nearest:
-            weighed[Signal.VECTOR] = blend.vector_weight
+            weighed[Signal.VECTOR] = min(weighed[Signal.VECTOR], blend.vector_weight)
         elif blend.trigram_weight:
             # Without vectors it counts whole, as words do.
             weighed[Signal.TRIGRAM] = recovered(similar) / most
@@ -101,13 +126,17 @@ def weights(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool) -> di
 
 def blended(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool) -> dict[int, float]:
     """Sums of the signals' shares by their weights, by passage."""
-    weighed = weights(lists, blend, asked_in_latin=asked_in_latin)
-    scores: dict[int, float] = {}
+    return _totals(lists, weights(lists, blend, asked_in_latin=asked_in_latin))
+
+
+def _totals(lists: Lists, weighed: Mapping[Signal, float]) -> dict[int, float]:
+    totals: dict[int, float] = {}
     for signal, found in lists.items():
         weight = weighed[signal]
         for candidate, _, share, _ in found:
-            scores[candidate.passage_id] = scores.get(candidate.passage_id, 0.0) + share * weight
-    return scores
+            passage_id = candidate.passage_id
+            totals[passage_id] = totals.get(passage_id, 0.0) + share * weight
+    return totals
 
 
 def _factor(candidate: Candidate, blend: Blend, *, names_author: bool) -> float:
@@ -118,17 +147,19 @@ def _factor(candidate: Candidate, blend: Blend, *, names_author: bool) -> float:
     return factor * blend.others_factor if is_by_another else factor
 
 
-def _fused(candidate: Candidate, signals: list[SignalScore], factor: float) -> Fused:
-    score = factor * sum([signal.contribution for signal in signals])
-    return Fused(candidate, round(min(1.0, score), TOLD_DIGITS), tuple(signals))
-
-
 def _score(fused: Fused) -> float:
     return fused.score
 
 
 def _one_per_item(ordered: Sequence[Fused]) -> list[Fused]:
-    best: dict[tuple[int, str, int], Fused] = {}
+    """The best of each item: chunks are items of their own."""
+    met: set[tuple[int, str]] = set()
+    best = []
     for each in ordered:
-        best.setdefault(each.candidate.item, each)
-    return list(best.values())
+        candidate = each.candidate
+        if candidate.kind != ItemKind.CHUNK:
+            if (candidate.kind, candidate.owner_key) in met:
+                continue
+            met.add((candidate.kind, candidate.owner_key))
+        best.append(each)
+    return best

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from services.reader.retrieval import tuning
-from services.reader.retrieval.ranking import Ranked, ranked
+from services.reader.retrieval.ranking import Ranked, in_key_order, ranked
 from services.reader.rows import Candidate
 
 MOST = 2 * sum(tuning.NEIGHBOR_WEIGHTS) + tuning.ANSWER_WEIGHT + tuning.STREAM_WEIGHT
@@ -24,9 +24,10 @@ def by_neighbors(candidates: Sequence[Candidate], scores: Mapping[int, float]) -
     """
     gained = {passage: tuning.STREAM_WEIGHT * score for passage, score in _best_of_stream(candidates, scores)}
     questions = {candidate.passage_id for candidate in candidates if candidate.is_question}
-    # In one order, so that sums of equal data are equal to the last bit.
-    for one, other, weight in sorted(set(_pairs(candidates, questions))):
-        gained[one] = gained.get(one, 0.0) + weight * scores.get(other, 0.0)
+    # Each pair once, though both may lead; in one order, so that sums of equal data are equal to the last bit.
+    for one, other, weight in dict.fromkeys(_pairs(in_key_order(candidates), questions)):
+        if other in scores:
+            gained[one] = gained.get(one, 0.0) + weight * scores[other]
     return ranked(
         [candidate for candidate in candidates if gained.get(candidate.passage_id, 0.0) > 0.0],
         raw=lambda candidate: round(gained[candidate.passage_id] / MOST, 9),

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from operator import attrgetter
+from operator import attrgetter, itemgetter
 from typing import NamedTuple
 
 from services.reader.rows import Candidate
@@ -32,9 +32,10 @@ def ranked(
 ) -> list[Ranked]:
     """The candidates by falling raw score; equal ones in the order of their keys."""
     scored = [(raw(candidate), candidate) for candidate in in_key_order(candidates)]
-    scored.sort(key=_score, reverse=True)
+    scored.sort(key=itemgetter(0), reverse=True)
     return [Ranked(candidate, score, share(score), rank) for rank, (score, candidate) in enumerate(scored, start=1)]
 
 
-def _score(scored: tuple[float, Candidate]) -> float:
-    return scored[0]
+def alike(candidates: Iterable[Candidate]) -> list[Ranked]:
+    """Candidates that a signal does not tell apart: each with the raw score and the share 1."""
+    return [Ranked(candidate, 1.0, 1.0, rank) for rank, candidate in enumerate(in_key_order(candidates), start=1)]

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from services.reader.retrieval.ranking import Ranked, ranked
+from services.reader.retrieval.ranking import Ranked, alike
 from services.reader.rows import Candidate
 
 
 def by_time(candidates: Sequence[Candidate]) -> list[Ranked]:
     """The candidates that happened, or hold, in the query's window, all alike."""
-    return ranked([each for each in candidates if each.is_in_window], raw=lambda _: 1.0, share=lambda raw: raw)
+    return alike(candidate for candidate in candidates if candidate.is_in_window)

@@ -75,8 +75,11 @@ small graphs, what was linked and of the topic lay at .35 and above, what was of
 
 # --- Fusion ----------------------------------------------------------------------------------------------------------
 
-VECTOR_WEIGHT = 0.5
+VECTOR_WEIGHT = 0.6
 """Share of the vector signal in the blend; the words have the rest."""
+
+MESSAGE_VECTOR_WEIGHT = 0.5
+"""The same where the best by words is what somebody said: of so few words each tells more."""
 
 COVERAGE_GATE = 0.3
 """Coverage of the best by words below which the words' share fades, by the square."""
