@@ -36,7 +36,18 @@ CURATION = {
 PAST = {"changes", "fact_versions", "entity_versions", "link_versions"}
 # What was sent when, and what that did: two ways to one state differ in it.
 JOURNALS = {"snapshots", "vault_runs"}
-NOT_STATE = {"embedding_queue", "embedding_spaces", "schema_migrations", *CONFIGURATION, *CURATION, *PAST, *JOURNALS}
+# What reads leave.
+READS = {"context_traces"}
+NOT_STATE = {
+    "embedding_queue",
+    "embedding_spaces",
+    "schema_migrations",
+    *CONFIGURATION,
+    *CURATION,
+    *PAST,
+    *JOURNALS,
+    *READS,
+}
 
 
 async def digest_of(reader: ReaderServiceStub, namespace: str = NAMESPACE) -> pb.DigestResponse:

@@ -163,6 +163,13 @@ async def test_what_is_beyond_the_cap(seed: Seed, reader: ReaderServiceStub) -> 
     assert await gate(reader, f"chunk:{made}#0") == retrieval.GATE_CAP
 
 
+async def test_a_mode_that_seeks_no_words(seed: Seed, hybrid: ReaderServiceStub) -> None:
+    """RE-7: that it has the words is no reason to call it found."""
+    made = await seed.note("1", "The gateway was restarted")
+
+    assert await gate(hybrid, f"chunk:{made}#0", mode=retrieval.SEARCH_MODE_VECTOR) == retrieval.GATE_NOT_FOUND
+
+
 async def test_what_no_signal_found(seed: Seed, reader: ReaderServiceStub) -> None:
     """RE-7: other words; unknown ids; what came after the compilation."""
     await seed.note("1", "The gateway was restarted")

@@ -17,7 +17,7 @@ from services.reader.queries.explain import Explanation, TracedItem
 from services.reader.queries.verify import PackedItem
 from services.reader.request_messages import to_query
 from services.reader.retrieval.fusion import SignalScore
-from services.reader.retrieval.signals import Signal
+from services.reader.retrieval.signals import SIGNALS, Signal
 from services.reader.retrieval_messages import (
     to_degradations,
     to_pack,
@@ -100,9 +100,10 @@ def to_packed_items(packed: Row) -> list[PackedItem]:
 
 
 def to_request(stored: Row) -> tuple[Filter, str]:
-    """What a stored compilation sought: its filter and its words."""
+    """What a stored compilation sought: its filter, and its words where it sought words."""
     request = parsed(pb.CompileContextRequest, stored["request"])
-    return to_query(request, limit=0).wanted, request.query
+    query = to_query(request, limit=0)
+    return query.wanted, query.text if Signal.LEXICAL in SIGNALS[query.mode] else ""
 
 
 def to_traced_item(stored: Row, item_id: str) -> TracedItem:
