@@ -345,6 +345,8 @@ class Database:
             min_size=settings.pool_min,
             max_size=settings.pool_max,
             statement_cache_size=settings.statement_cache_size,
+            # No limit: the longest statements are those that take longest to parse.
+            max_cacheable_statement_size=0,
             timeout=CONNECT_TIMEOUT_S,
             connection_class=_Session,
             setup=lambda connection: connection.learn_halfvec(),

@@ -43,6 +43,8 @@ class SearchSpace:
     """What the words of a query are looked up by."""
     has_edges: bool = False
     """Whether there is a graph."""
+    has_packs: bool = False
+    """Whether packs tell ids in texts."""
 
 
 class Store:
@@ -106,6 +108,7 @@ class Snapshot:
             settings.get("tuning", {}),
             tuple(settings.get("text_search_configurations", ())) or TEXT_SEARCH_CONFIGURATIONS,
             row["has_edges"],
+            bool(settings.get("packs")),
         )
 
     async def walks_index(self, space: SearchSpace, *, exact_scan_rows: int) -> bool:

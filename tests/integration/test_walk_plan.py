@@ -124,6 +124,16 @@ async def test_a_hub_is_not_read_whole(hub: None, database: Database, sees_all: 
         assert used >= {"links_from_by_weight", "links_to_by_weight", "facts_from_by_weight", "facts_to_by_weight"}
 
 
+async def test_a_light_path_to_a_hub_reads_none_of_its_edges(hub: None, seed: Seed, database: Database) -> None:
+    """RE-3: all of these are too light to be followed from there, which the index tells."""
+    await seed.connection.execute("DELETE FROM links WHERE source_key = 'node:1' AND target_key <> 'hub:0'")
+    await seed.connection.execute("UPDATE links SET weight = 0.012 WHERE source_key = 'node:1'")
+
+    nodes = await walked(database, LEAF, depth=2, limit=1_000, sees_all=False)
+
+    assert read(nodes, "links", "facts") <= ROWS_A_STEP
+
+
 async def test_three_steps_are_bounded_by_the_limit(hub: None, database: Database) -> None:
     """RE-10: as many paths are gone on from as are asked for, and one."""
     nodes = await walked(database, HUB, depth=3, limit=20, sees_all=False)

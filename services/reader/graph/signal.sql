@@ -85,6 +85,7 @@ graph_seeds AS MATERIALIZED (
         FROM bounds CROSS JOIN unnest(bounds.anchors) AS anchor (key) JOIN reached ON reached.own_key = anchor.key
     ) AS seed
     GROUP BY seed.owner_key
+    HAVING max(seed.weight) >= (SELECT least_weight FROM bounds)
 ),
 walk AS (
     SELECT 0 AS depth, ARRAY[owner_key] AS keys, '' AS fact_id, weight FROM graph_seeds
@@ -92,7 +93,7 @@ walk AS (
     SELECT next.*
     FROM (
         SELECT walk.depth + 1, walk.keys || step.key, step.fact_id, walk.weight * step.weight * (SELECT step_factor FROM bounds) AS weight
-        FROM walk
+        FROM {reaching} AS walk
             CROSS JOIN LATERAL (
 {steps}
             ) AS step

@@ -65,7 +65,8 @@ ORDER BY min(place);
 -- fragment: steps
 -- The heaviest edges that lead from where `walk` stands to where it was not, as many as are followed and one, by their place.
 -- `reached` tells where an edge leads, `members` which other keys an entity has; `route` what may be walked, which is not
--- asked by numbers, so that several statements can share this.
+-- asked by numbers, so that several statements can share this. An edge below `walk.least_edge` is too light in any case: by
+-- that the index ends, where a path of little weight comes to a hub.
     SELECT edge.*, row_number() OVER (
         ORDER BY edge.weight DESC, edge.relation, edge.fact_id, edge.end_key, edge.reversed, own.key) AS place
     FROM (
@@ -80,7 +81,8 @@ ORDER BY min(place);
             SELECT l.weight, l.relation, '' AS fact_id, l.target_key AS end_key, false AS reversed, reached.key
             FROM shown_links AS l JOIN reached ON reached.own_key = l.target_key
             WHERE (SELECT outgoing FROM route) AND l.source_key = own.key
-                AND walk.weight * l.weight >= (SELECT least_weight FROM route) AND reached.key <> ALL (walk.keys)
+                AND l.weight >= walk.least_edge AND walk.weight * l.weight >= (SELECT least_weight FROM route)
+                AND reached.key <> ALL (walk.keys)
             ORDER BY l.weight DESC, l.relation, l.target_key
             LIMIT (SELECT fan_out + 1 FROM route)
         )
@@ -89,7 +91,8 @@ ORDER BY min(place);
             SELECT l.weight, l.relation, '', l.source_key, true, reached.key
             FROM shown_links AS l JOIN reached ON reached.own_key = l.source_key
             WHERE (SELECT incoming FROM route) AND l.target_key = own.key
-                AND walk.weight * l.weight >= (SELECT least_weight FROM route) AND reached.key <> ALL (walk.keys)
+                AND l.weight >= walk.least_edge AND walk.weight * l.weight >= (SELECT least_weight FROM route)
+                AND reached.key <> ALL (walk.keys)
             ORDER BY l.weight DESC, l.relation, l.source_key
             LIMIT (SELECT fan_out + 1 FROM route)
         )
@@ -98,7 +101,8 @@ ORDER BY min(place);
             SELECT f.confidence, f.predicate, f.fact_id, f.object_key, false, reached.key
             FROM shown_facts AS f JOIN reached ON reached.own_key = f.object_key
             WHERE (SELECT outgoing FROM route) AND f.subject_key = own.key
-                AND walk.weight * f.confidence >= (SELECT least_weight FROM route) AND reached.key <> ALL (walk.keys)
+                AND f.confidence >= walk.least_edge AND walk.weight * f.confidence >= (SELECT least_weight FROM route)
+                AND reached.key <> ALL (walk.keys)
             ORDER BY f.confidence DESC, f.predicate, f.fact_id
             LIMIT (SELECT fan_out + 1 FROM route)
         )
@@ -107,13 +111,18 @@ ORDER BY min(place);
             SELECT f.confidence, f.predicate, f.fact_id, f.subject_key, true, reached.key
             FROM shown_facts AS f JOIN reached ON reached.own_key = f.subject_key
             WHERE (SELECT incoming FROM route) AND f.object_key = own.key
-                AND walk.weight * f.confidence >= (SELECT least_weight FROM route) AND reached.key <> ALL (walk.keys)
+                AND f.confidence >= walk.least_edge AND walk.weight * f.confidence >= (SELECT least_weight FROM route)
+                AND reached.key <> ALL (walk.keys)
             ORDER BY f.confidence DESC, f.predicate, f.fact_id
             LIMIT (SELECT fan_out + 1 FROM route)
         )
     ) AS edge
     ORDER BY place
     LIMIT (SELECT fan_out + 1 FROM route)
+
+-- fragment: reaching
+-- The paths that are gone on from, with the least weight that an edge may have: a little less, since products are rounded.
+(SELECT walk.*, (SELECT least_weight FROM route) / walk.weight * 0.999999 AS least_edge FROM walk)
 
 -- fragment: paths
 -- Paths from the entities $4, shortest and heaviest first, at most $6, of at most $7 steps. No entity is twice on a path. A row
@@ -143,7 +152,7 @@ walk AS (
             walk.weight * step.weight AS weight,
             step.place > (SELECT fan_out FROM route) AS cut,
             walk.found + count(*) FILTER (WHERE step.place <= (SELECT fan_out FROM route)) OVER () AS found
-        FROM walk CROSS JOIN LATERAL (
+        FROM {reaching} AS walk CROSS JOIN LATERAL (
 {steps}
         ) AS step
         -- Longer paths come after shorter ones, so enough of these end the walk; and of one length a path is never heavier

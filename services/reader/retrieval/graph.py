@@ -46,7 +46,7 @@ class GraphSearch:
         # The walk costs round trips, which a namespace without a graph is spared.
         if self.space.has_edges:
             scores = blended(lists, blend, asked_in_latin=asked_in_latin)
-            named = await spoken_of(snapshot, self.query)
+            named = await spoken_of(snapshot, self.query) if self.space.has_packs else []
             begun = beginnings(candidates, scores, named, begun_told=self.is_alone)
             found = by_graph(await self._walked(snapshot, begun, greatest_distance(lists[Signal.VECTOR])), candidates)
         return {Signal.GRAPH: found} if self.is_alone else {**lists, Signal.GRAPH: found}
@@ -78,7 +78,7 @@ def beginnings(
     heads = (*ordered[: tuning.GRAPH_BEGINNINGS], *entities[: tuning.GRAPH_BEGINNINGS])
     best = {each.passage_id: scores.get(each.passage_id, 0.0) for each in heads}
     most = max(best.values(), default=0.0)
-    kept = {passage_id: score / most for passage_id, score in best.items() if score > 0.0}
+    kept = {passage_id: score / most for passage_id, score in best.items() if score > tuning.GRAPH_LEAST_WEIGHT * most}
     return Beginnings(list(kept), list(kept.values()), [*named, *sorted(alike)[: tuning.GRAPH_BEGINNINGS]], begun_told)
 
 

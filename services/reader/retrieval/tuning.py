@@ -51,7 +51,7 @@ PROVENANCE_LINKS = 20
 GRAPH_DEPTH = 2
 """Steps that a search walks."""
 
-GRAPH_FAN_OUT = 30
+GRAPH_FAN_OUT = 20
 """Edges that are followed from one entity, the heaviest."""
 
 GRAPH_LEAST_WEIGHT = 0.05
@@ -60,7 +60,7 @@ GRAPH_LEAST_WEIGHT = 0.05
 GRAPH_STEP_FACTOR = 0.5
 """What each step costs, so that what is near goes first."""
 
-GRAPH_PATHS = 100
+GRAPH_PATHS = 20
 """Paths of a length that are followed, the heaviest."""
 
 GRAPH_TEXTS = 4
