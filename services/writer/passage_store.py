@@ -25,8 +25,8 @@ CHANNEL = "embedding"
 
 _PASSAGE_ROW = (
     "namespace kind owner_key ordinal owner_kind title heading text source_path token_count meta embedding_hash "
-    "observation_id source_system source_stream occurred_at author_key place_in_stream valid_from valid_to expires_at importance "
-    "status scopes restricting applies hidden"
+    "observation_id source_system source_stream occurred_at author_key place_in_stream valid_from valid_to expires_at "
+    "importance status scopes restricting applies hidden"
 )
 _SPACE_LOCK_KEY = int.from_bytes(hashlib.sha256(b"palimpsest.embedding_spaces").digest()[:8], "big", signed=True)
 

@@ -50,7 +50,7 @@ def _title(observation: Observation) -> str:
 
 
 def _passage_title(observation: Observation, context: Context) -> str:
-    """Who said it and when, as a transcript would: by that it is found as well. Of nobody's words the subject, if any."""
+    """Who said it and when, as a transcript would: by that it is found, too. Of nobody's words the subject, if any."""
     if observation.actor.id:
         return f"[{context.occurred_at.date().isoformat()}] {observation.actor.id}:"
     return str(observation.subject.id)

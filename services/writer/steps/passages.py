@@ -27,7 +27,8 @@ _SUPERSEDED, _ARCHIVED = 4, 5
 
 _row = attributes(
     "kind owner_key ordinal owner_kind title heading text source_path token_count meta embedding_hash observation_id "
-    "source_system source_stream occurred_at author_key place_in_stream valid_from valid_to expires_at importance status scopes"
+    "source_system source_stream occurred_at author_key place_in_stream valid_from valid_to expires_at "
+    "importance status scopes"
 )
 
 
