@@ -23,7 +23,7 @@ SETTINGS = {
     # At most this lets a wrong letter in the middle of six through, or two that changed places in nine.
     "pg_trgm.word_similarity_threshold": "0.4",
     "hnsw.iterative_scan": "relaxed_order",
-    "hnsw.ef_search": "200",
+    "hnsw.ef_search": "400",
     # A walk that has looked at so many and not found enough is given up: what it walks for is less than a fortieth.
     "hnsw.max_scan_tuples": "4000",
 }
