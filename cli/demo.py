@@ -16,7 +16,6 @@ import typer
 from palimpsest.v1.reader_service_pb2 import CompileContextRequest, GetNamespaceStatisticsRequest
 from palimpsest.v1.writer_service_pb2 import WaitForEmbeddingRequest
 
-from cli.commands.context import show_pack
 from cli.commands.ingest import ingest_folder
 from cli.commands.init_db import DSN_VARIABLE
 from cli.commands.record_git import record_history
@@ -25,6 +24,7 @@ from cli.endpoints import ROOTS_FOLDER, Endpoints, endpoints_pid, read_endpoints
 from cli.failure import ExitCode, Failure
 from cli.options import Connection, connected_to
 from cli.output import note, say
+from cli.pack_text import show_pack
 from cli.sources.git import find_repository, has_commits
 from cli.sources.markdown_files import read_folder
 

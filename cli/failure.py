@@ -20,13 +20,16 @@ class ExitCode(IntEnum):
     """Nothing relevant, or nothing there."""
     PARTIAL = 4
     """Some items were refused, the others stored."""
+    CONTRADICTED = 5
+    """The memory contradicts what was verified."""
     UNAVAILABLE = 69
     """A service or the database cannot be reached."""
 
 
 EXIT_CODES_HELP = (
     "Exit codes: 0 done; 1 failed; 2 wrong use; 3 nothing relevant, or nothing there; "
-    "4 some items were refused, the others stored; 69 the system cannot be reached."
+    "4 some items were refused, the others stored; 5 the memory contradicts what was verified; "
+    "69 the system cannot be reached."
 )
 
 _CODE_OF_STATUS = {

@@ -16,11 +16,13 @@ from cli.commands.context import context
 from cli.commands.correct import correct
 from cli.commands.curate import curate
 from cli.commands.duplicates import duplicates
+from cli.commands.explain import explain
 from cli.commands.facts import facts
 from cli.commands.health import health
 from cli.commands.history import history
 from cli.commands.ingest import ingest
 from cli.commands.init_db import init_db
+from cli.commands.neighbours import neighbours
 from cli.commands.obsolete import obsolete
 from cli.commands.packs import packs
 from cli.commands.reconcile import reconcile
@@ -29,7 +31,10 @@ from cli.commands.record_git import record_git
 from cli.commands.retract import retract
 from cli.commands.search import search
 from cli.commands.status import status
+from cli.commands.trace import trace
+from cli.commands.traverse import traverse
 from cli.commands.up import up
+from cli.commands.verify import verify
 from cli.demo import demo
 from cli.failure import EXIT_CODES_HELP, Failure
 from cli.output import note
@@ -54,6 +59,11 @@ app.command("record-git", epilog=EXIT_CODES_HELP)(record_git)
 app.command("ingest", epilog=EXIT_CODES_HELP)(ingest)
 app.command("search", epilog=EXIT_CODES_HELP)(search)
 app.command("context", epilog=EXIT_CODES_HELP)(context)
+app.command("explain", epilog=EXIT_CODES_HELP)(explain)
+app.command("trace", epilog=EXIT_CODES_HELP)(trace)
+app.command("verify", epilog=EXIT_CODES_HELP)(verify)
+app.command("neighbours", epilog=EXIT_CODES_HELP)(neighbours)
+app.command("traverse", epilog=EXIT_CODES_HELP)(traverse)
 app.command("facts", epilog=EXIT_CODES_HELP)(facts)
 app.command("as-of", epilog=EXIT_CODES_HELP)(as_of)
 app.command("history", epilog=EXIT_CODES_HELP)(history)

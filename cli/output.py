@@ -20,6 +20,9 @@ _STEERING = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]"
 # Where nobody watches, lines are as long as their text needs rather than 80 characters.
 _WIDTH_WITHOUT_TERMINAL = 160
 
+INDENT = "   "
+"""What stands before the lines that belong to the one above them."""
+
 
 def console(*, errors: bool = False) -> Console:
     """A console on standard output or standard error: colours on a terminal only, and never with NO_COLOR."""
@@ -31,6 +34,12 @@ def console(*, errors: bool = False) -> Console:
 def say(text: str, style: str = "") -> None:
     """Prints a line of result."""
     console().print(Text(safe(text), style=style), soft_wrap=True)
+
+
+def say_cut(text: str, style: str = "") -> None:
+    """Prints the text on one line, cut where the terminal ends."""
+    line = Text(safe(one_line(text)), style=style)
+    console().print(Text(INDENT).append_text(line), no_wrap=True, overflow="ellipsis")
 
 
 def note(text: str, style: str = "") -> None:
@@ -76,10 +85,10 @@ def when(moment: Timestamp) -> str:
     return moment.ToJsonString()[:19].replace("T", " ") + "Z"
 
 
-def one_line(text: str, length: int) -> str:
-    """The text on one line, cut to `length` characters."""
+def one_line(text: str, length: int | None = None) -> str:
+    """The text on one line, cut to `length` characters where one is given."""
     line = " ".join(text.split())
-    return line if len(line) <= length else line[: length - 1] + "…"
+    return line if length is None or len(line) <= length else line[: length - 1] + "…"
 
 
 @contextmanager

@@ -8,11 +8,11 @@ from palimpsest.v1.retrieval_pb2 import SearchHit
 
 from cli.failure import ExitCode
 from cli.options import AsOf, Data, Json, KnownAt, Namespace, Target, connected, time_point
-from cli.output import note, one_line, say_json, say_table
-from cli.query_options import Mode, ModeOption, Scopes, Systems, caller_time, search_filter
-from cli.wording import degradations, kind_name, provenance, scores, search_mode, why_empty
+from cli.output import INDENT, note, say, say_cut, say_json
+from cli.query_options import CallerTime, Mode, ModeOption, Scopes, Systems, caller_time, search_filter
+from cli.wording import QUERY_CUT, degradations, kind_name, provenance, scores, search_mode, status_mark, why_empty
 
-_TEXT_CHARACTERS = 300
+_SOURCES = 3
 
 
 def search(
@@ -24,11 +24,16 @@ def search(
     system: Systems = None,
     as_of: AsOf = None,
     known_at: KnownAt = None,
+    time: CallerTime = None,
     target: Target = None,
     data: Data = None,
     as_json: Json = False,
 ) -> None:
-    """Find items by words, meaning, graph and time, best first."""
+    """Find items by words, meaning, graph and time, best first.
+
+    Of each signal that found an item its raw score is told, what it contributed to the item's score, and the item's
+    rank in the signal's own list.
+    """
     request = SearchRequest(
         namespace=namespace,
         query=query,
@@ -36,39 +41,50 @@ def search(
         mode=search_mode(mode),
         filter=search_filter(scope, system),
         at=time_point(as_of, known_at),
-        caller_time=caller_time(),
+        caller_time=caller_time(time),
     )
     with connected(target, data) as connection:
         response = connection.client.reader.Search(request)
     if as_json:
         say_json(response)
     else:
-        _show(response)
+        show_hits(response)
     if not response.hits:
         raise typer.Exit(ExitCode.NOTHING)
 
 
-def _show(response: SearchResponse) -> None:
+def show_hits(response: SearchResponse) -> None:
+    """Prints the hits, each as a block; or why there are none."""
     for line in degradations(response.degraded):
         note(line, "yellow")
+    if response.query_truncated:
+        note(QUERY_CUT, "yellow")
     if not response.hits:
         note(why_empty(response.abstention, response.relevance))
-        return
-    rows = ((str(place), *_row(hit)) for place, hit in enumerate(response.hits, start=1))
-    say_table(("#", "kind", "score", "signals", "from", "text"), rows)
+    for place, hit in enumerate(response.hits, start=1):
+        _show_hit(place, hit)
 
 
-def _row(hit: SearchHit) -> tuple[str, ...]:
-    source = provenance(hit.provenance[0]) if hit.provenance else hit.item_id
-    return (kind_name(hit.kind), f"{hit.score:.3f}", scores(hit.signals), source, _text(hit))
+def _show_hit(place: int, hit: SearchHit) -> None:
+    status = status_mark(hit.status)
+    mark = f"  ({status})" if status else ""
+    say(f"{place}. {hit.score:.3f}  {kind_name(hit.kind)}  {hit.item_id}{mark}", "bold")
+    say_cut(_text(hit))
+    if hit.signals:
+        say(f"{INDENT}{scores(hit.signals)}", "dim")
+    # The latest ones: what was said last is what is asked for most.
+    for link in hit.provenance[-_SOURCES:]:
+        say(f"{INDENT}from {provenance(link)}", "dim")
+    if len(hit.provenance) > _SOURCES:
+        say(f"{INDENT}and {len(hit.provenance) - _SOURCES} before", "dim")
 
 
 def _text(hit: SearchHit) -> str:
     match hit.WhichOneof("item"):
         case "chunk":
-            head = " — ".join(part for part in (hit.chunk.title, hit.chunk.heading) if part)
-            return one_line(f"{head}: {hit.chunk.text}" if head else hit.chunk.text, _TEXT_CHARACTERS)
+            head = " — ".join(part for part in (hit.chunk.title.removesuffix(":"), hit.chunk.heading) if part)
+            return f"{head}: {hit.chunk.text}" if head else hit.chunk.text
         case "fact":
-            return one_line(hit.fact.sentence, _TEXT_CHARACTERS)
+            return hit.fact.sentence
         case _:
-            return one_line(f"{hit.entity.title} ({hit.entity.natural_key})", _TEXT_CHARACTERS)
+            return f"{hit.entity.title} ({hit.entity.natural_key})"

@@ -16,8 +16,9 @@ from cli.options import moment
 from cli.output import one_line, safe, say_table
 
 COMMANDS = (
-    "up", "demo", "init-db", "record", "record-git", "ingest", "search", "context", "facts", "as-of", "history",
-    "correct", "retract", "obsolete", "reconcile", "curate", "calibrate", "health", "status",
+    "up", "demo", "init-db", "record", "record-git", "ingest", "search", "context", "explain", "trace", "verify",
+    "neighbours", "traverse", "facts", "as-of", "history", "correct", "retract", "obsolete", "reconcile", "curate",
+    "calibrate", "health", "status",
 )  # fmt: skip
 GROUPS = {"duplicates": ("list", "confirm", "refuse", "undo"), "packs": ("list", "show", "register", "enable")}
 
@@ -62,6 +63,14 @@ def test_every_command_tells_its_exit_codes(
         (("search", "x", "--as-of", "2026-03-01T00:00:00"), ExitCode.USAGE, "--as-of: the time has no offset"),
         (("search", "x", "--as-of", "spring"), ExitCode.USAGE, "--as-of: must be a time"),
         (("context", "x", "--budget", "300", "--tokens", "100"), ExitCode.USAGE, "one budget"),
+        (("search", "x", "--time", "2026-03-01T00:00:00"), ExitCode.USAGE, "--time: the time has no offset"),
+        (("context", "x", "--time", "noon"), ExitCode.USAGE, "--time: must be a time"),
+        (("traverse",), ExitCode.USAGE, "say where to start"),
+        (("traverse", "a:b", "--depth", "4"), ExitCode.USAGE, "--depth"),
+        (("neighbours", "a:b", "--direction", "up"), ExitCode.USAGE, "--direction"),
+        (("verify", "pack-1", "/nowhere"), ExitCode.USAGE, "No such file"),
+        (("verify", "pack-1", "/dev/null"), ExitCode.UNAVAILABLE, "palimpsest up"),
+        (("explain", "trace-1"), ExitCode.USAGE, "item"),
         (("ingest", "/nowhere"), ExitCode.USAGE, "not a folder"),
         (("record", "/nowhere"), ExitCode.USAGE, "No such file"),
         (("record-git", "/"), ExitCode.USAGE, "no git repository"),
