@@ -71,7 +71,7 @@ GRAPH_BEGINNINGS = 5
 
 GRAPH_NEAR = 0.35
 """Where in the field of the nearest, from its last to its first, a text must lie for a step to it to be taken. In two
-small graphs, what was linked and of the topic lay at .35 and above, what was of another at .31 and below. Provisional."""
+small graphs what was linked and of the topic lay at .35 and above, what was of another at .31 and less. Provisional."""
 
 # --- Fusion ----------------------------------------------------------------------------------------------------------
 
