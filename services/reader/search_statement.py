@@ -15,8 +15,9 @@ from shared.statements import load_statements
 SQL = load_statements(Path(__file__).with_name("search_store.sql"))
 
 SETTINGS = {
-    # Namespaces differ by five orders of magnitude: no plan fits all.
-    "plan_cache_mode": "force_custom_plan",
+    # Until it is known how large the namespace is: what is asked first has one plan.
+    "plan_cache_mode": "force_generic_plan",
+    "enable_seqscan": "off",
     # A search takes milliseconds, which compiling and more processes only add to.
     "jit": "off",
     "max_parallel_workers_per_gather": "0",
@@ -31,24 +32,31 @@ SETTINGS = {
 
 
 def search_statement(
-    vectors: str, *, approximate: bool, by_label_set: bool, words: str, passages: int, wanted: Filter
+    vectors: str, *, approximate: bool, by_label_set: bool, words: str, is_few: bool, wanted: Filter
 ) -> str:
-    """The variant for a table of vectors, empty: no vector, and for so many passages that the caller may see."""
+    """The variant for a table of vectors, empty: no vector, and for a small namespace or a large one."""
     parts = {"nearest": "nearest_none"}
     if vectors:
         parts = {"nearest": "nearest_approximate" if approximate else "nearest_exact", "vectors": vectors}
         parts["labels"] = "labels_by_set" if by_label_set else "labels_by_row"
     if words or vectors:
-        parts["filter"] = "wanted" if wanted.narrows else "everything"
-    return SQL.with_table(
-        "search", words=_way_of_words(words, passages), alike="alike_names" if words else "alike_none", **parts
-    )
+        parts["filter"] = _filter(wanted)
+    return SQL.with_table("search", words=_way_of_words(words, is_few=is_few), **parts)
 
 
-def _way_of_words(words: str, passages: int) -> str:
+def names_statement(wanted: Filter) -> str:
+    """The search by names; its last argument is the words that are sought."""
+    return SQL.with_table("search_names", filter=_filter(wanted))
+
+
+def _filter(wanted: Filter) -> str:
+    return "wanted" if wanted.narrows else "everything"
+
+
+def _way_of_words(words: str, *, is_few: bool) -> str:
     if not words:
         return "words_none"
-    return "words_of_few" if passages <= tuning.FEW_PASSAGES else "words_of_many"
+    return "words_of_few" if is_few else "words_of_many"
 
 
 def search_arguments(

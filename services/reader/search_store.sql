@@ -13,12 +13,22 @@
 (EXISTS (SELECT FROM links WHERE namespace = $1)
     OR EXISTS (SELECT FROM facts WHERE namespace = $1 AND object_key IS NOT NULL))
 
+-- fragment: is_few
+-- Whether the namespace has at most 3,000 passages, whoever sees them. All that is searched then is found by the namespace
+-- in an index, so that one plan fits all, and the time to make others is saved.
+(SELECT count(*) <= 3000 FROM (SELECT FROM passages WHERE namespace = $1 AND NOT hidden LIMIT 3001) AS some_of_all)
+
+-- fragment: planned
+-- How what follows is planned, by whether the namespace is small.
+set_config('plan_cache_mode', CASE WHEN few.are_all THEN 'force_generic_plan' ELSE 'force_custom_plan' END, true),
+    set_config('enable_seqscan', CASE WHEN few.are_all THEN 'off' ELSE 'on' END, true)
+
 -- name: prepare_search
--- The active vector space, the namespace's settings, whether it has a graph, and the number of passages that the caller may
--- see, counted up to $4.
+-- The active vector space, the namespace's settings, whether it has a graph, whether it is small, and the number of passages
+-- that the caller may see, counted up to $4.
 SELECT size.passages, space.fingerprint, space.table_name, NULL::bigint[] AS label_sets, {settings} AS settings,
-    {has_edges} AS has_edges
-FROM (
+    {has_edges} AS has_edges, few.are_all AS is_few, {planned}
+FROM (SELECT {is_few} AS are_all) AS few CROSS JOIN (
     SELECT count(*) AS passages
     FROM (SELECT FROM passages WHERE namespace = $1 AND NOT hidden AND visible(restricting, $2, $3) LIMIT $4) AS counted
 ) AS size LEFT JOIN embedding_spaces AS space ON space.state = 'active';
@@ -75,9 +85,9 @@ counted AS (
         LIMIT $4
     )
 )
-SELECT size.passages, space.fingerprint, space.table_name, CASE WHEN are_all THEN applying END AS label_sets,
-    {settings} AS settings, {has_edges} AS has_edges
-FROM label_sets CROSS JOIN (SELECT count(*) AS passages FROM counted) AS size
+SELECT size.passages, space.fingerprint, space.table_name, CASE WHEN label_sets.are_all THEN applying END AS label_sets,
+    {settings} AS settings, {has_edges} AS has_edges, few.are_all AS is_few, {planned}
+FROM (SELECT {is_few} AS are_all) AS few CROSS JOIN label_sets CROSS JOIN (SELECT count(*) AS passages FROM counted) AS size
     LEFT JOIN embedding_spaces AS space ON space.state = 'active';
 
 -- name: walks_index
@@ -314,6 +324,9 @@ weighed AS (
 scored AS (
     SELECT NULL::bigint AS passage_id, NULL::float8 AS words, NULL::float8 AS covered WHERE false
 ),
+unheld AS (
+    SELECT NULL::text[] AS unknown
+),
 
 -- fragment: words_of_few
 -- In a small namespace every passage that holds a word is scored, and its words are counted by the way.
@@ -343,6 +356,7 @@ scored AS MATERIALIZED (
     WHERE is_wanted
     GROUP BY passage_id
 ),
+{unheld}
 
 -- fragment: words_of_many
 -- In a large namespace the rarest lexemes bring the candidates, on which all are scored.
@@ -396,27 +410,34 @@ scored AS MATERIALIZED (
         ) AS sums
     WHERE sums.words IS NOT NULL
 ),
+{unheld}
 
--- fragment: alike_none
--- No name is looked up.
-alike AS (
-    SELECT NULL::bigint AS passage_id, NULL::float8 AS likeness, NULL::float8 AS recovered WHERE false
+-- fragment: unheld
+-- The query's words that occur nowhere, nor do their stems. Only of letters: what has digits is an identifier.
+unheld AS MATERIALIZED (
+    SELECT array_agg(form.lexeme) AS unknown
+    FROM weighed AS form
+    WHERE form.frequency = 0 AND length(form.lexeme) BETWEEN 5 AND 40 AND form.lexeme ~ '^[[:alpha:]]+$'
+        AND form.lexeme = ANY ((SELECT tsvector_to_array(to_tsvector('pg_catalog.simple', normal_form($4))))::text[])
+        AND NOT EXISTS (
+            SELECT FROM weighed AS stem
+            WHERE stem.frequency > 0
+                AND stem.lexeme = ANY (tsvector_to_array(to_tsvector('pg_catalog.russian', form.lexeme))))
 ),
 
--- fragment: alike_names
--- Names like the query's words that nothing visible holds, and identifiers that those of the query are a part of. The longest
--- four of each, since each costs an index scan: a misspelt word is a form that occurs nowhere, nor does its stem.
+-- fragment: alike
+-- Names like the words $31, NULL: like any of the query's, and identifiers that those of the query are a part of. The longest
+-- four of each, since each costs an index scan.
 sought AS MATERIALIZED (
     (
-        SELECT form.lexeme AS held, form.lexeme AS word, NULL::text AS pattern
-        FROM weighed AS form
-        WHERE form.frequency = 0 AND length(form.lexeme) BETWEEN 5 AND 40 AND form.lexeme ~ '^[[:alpha:]]+$'
-            AND form.lexeme = ANY ((SELECT tsvector_to_array(to_tsvector('pg_catalog.simple', normal_form($4))))::text[])
-            AND NOT EXISTS (
-                SELECT FROM weighed AS stem
-                WHERE stem.frequency > 0
-                    AND stem.lexeme = ANY (tsvector_to_array(to_tsvector('pg_catalog.russian', form.lexeme))))
-        ORDER BY length(form.lexeme) DESC, form.lexeme
+        SELECT word AS held, word, NULL::text AS pattern
+        FROM unnest(coalesce($31::text[], (
+            SELECT array_agg(lexeme)
+            FROM asked
+            WHERE length(lexeme) BETWEEN 5 AND 40 AND lexeme ~ '^[[:alpha:]]+$'
+                AND lexeme = ANY ((SELECT tsvector_to_array(to_tsvector('pg_catalog.simple', normal_form($4))))::text[])
+        ))) AS given (word)
+        ORDER BY length(word) DESC, word
         LIMIT 4
     )
     UNION ALL
@@ -448,9 +469,9 @@ resembling AS MATERIALIZED (
         LIMIT 20
     ) AS found
 ),
--- How alike the most alike word is, and the weight of the query's terms that it stands for, as far as it is alike.
+-- How alike the most alike word is, and what all alike ones stand for, each as far as it is alike.
 alike AS MATERIALIZED (
-    SELECT passage_id, max(likeness) AS likeness, sum(likeness * weight) AS recovered
+    SELECT passage_id, max(likeness) AS likeness, sum(likeness) AS recovered
     FROM (
         SELECT held, passage_id, CASE WHEN word IS NULL THEN (
                 SELECT max(length(held)::float8 / length(name))
@@ -464,46 +485,16 @@ alike AS MATERIALIZED (
         FROM resembling
         OFFSET 0
     ) AS compared
-        JOIN LATERAL (
-            SELECT sum(idf) AS weight FROM weighed
-            WHERE is_term AND lexeme = ANY (tsvector_to_array(lexemes(held)))
-        ) AS own ON likeness > 0
+    WHERE likeness > 0
     GROUP BY passage_id
 ),
 
--- name: search
--- Candidates of all signals with their raw scores, in no order.
-WITH parameters AS (
-{parameters}
-),
-nearest AS MATERIALIZED (
-{nearest}
-),
-{words}
-{alike}
--- One that holds more of the query's terms goes before one that repeats fewer.
-covering AS (
-    SELECT scored.passage_id, scored.words * sqrt(share.coverage) AS words, share.coverage
-    FROM scored CROSS JOIN LATERAL (
-        SELECT scored.covered / nullif((SELECT sum(idf) FROM weighed WHERE is_term), 0) AS coverage
-    ) AS share
-    WHERE share.coverage > 0
-),
-ranked AS (
-    SELECT covering.*, row_number() OVER (ORDER BY words DESC, passage_id) AS place FROM covering
-),
-placed AS (
-    SELECT nearest.*, row_number() OVER (ORDER BY distance, passage_id) AS place FROM nearest
-),
-found AS MATERIALIZED (
-    SELECT
+-- fragment: about
+-- What is told of a passage `p` that was found.
         p.passage_id, p.kind, p.owner_key, p.ordinal, p.status, p.importance, p.author_key, p.source_system,
         p.source_stream, p.occurred_at, p.place_in_stream,
         -- Bytes beyond one a character: Latin has next to none, every other script at least one a letter.
         octet_length(p.text) - length(p.text) < $15 * length(p.text) AS is_latin,
-        placed.distance, ranked.words, ranked.coverage, alike.likeness,
-        alike.recovered / nullif((SELECT sum(idf) FROM weighed WHERE is_term), 0) AS recovered,
-        p.author_key <> '' AND p.source_stream <> '' AND least(placed.place, ranked.place) <= $16 AS has_neighbors,
         CASE
             WHEN $28 IS NULL AND $29 IS NULL THEN false
             WHEN p.kind IN (2, 4) THEN coalesce(p.valid_from, p.valid_to) IS NOT NULL
@@ -514,11 +505,9 @@ found AS MATERIALIZED (
         END AS is_in_window,
         CASE WHEN p.author_key <> '' THEN p.source_system || '/' || nullif(p.source_stream, '') END AS stream,
         p.author_key <> '' AND p.text ~ '\?\s*$' AS is_question
-    FROM ranked FULL JOIN placed USING (passage_id) FULL JOIN alike USING (passage_id)
-        JOIN passages AS p ON p.namespace = $1
-            AND p.passage_id = coalesce(ranked.passage_id, placed.passage_id, alike.passage_id)
-    WHERE placed.distance IS NOT NULL OR ranked.place <= $6 OR alike.likeness IS NOT NULL
-),
+
+-- fragment: told
+-- Candidates, as they are given back.
 -- Those of the authors whom the query names: by a word of their key, title or aliases.
 named AS MATERIALIZED (
     SELECT author.key
@@ -561,7 +550,65 @@ SELECT
     p.is_latin,
     p.distance,
     coalesce(p.words, 0) AS words,
-    coalesce(p.coverage, 0) AS coverage,
-    coalesce(p.likeness, 0) AS trigram,
-    coalesce(p.recovered, 0) AS trigram_coverage
-FROM found AS p
+    coalesce(p.coverage, 0) AS coverage
+
+-- name: search
+-- Candidates of words and vectors with their raw scores, in no order; and of the query, with each, the words that nothing visible
+-- holds in any form, and the weight of all its terms together.
+WITH parameters AS (
+{parameters}
+),
+nearest AS MATERIALIZED (
+{nearest}
+),
+{words}
+-- One that holds more of the query's terms goes before one that repeats fewer.
+covering AS (
+    SELECT scored.passage_id, scored.words * sqrt(share.coverage) AS words, share.coverage
+    FROM scored CROSS JOIN LATERAL (
+        SELECT scored.covered / nullif((SELECT sum(idf) FROM weighed WHERE is_term), 0) AS coverage
+    ) AS share
+    WHERE share.coverage > 0
+),
+ranked AS (
+    SELECT covering.*, row_number() OVER (ORDER BY words DESC, passage_id) AS place FROM covering
+),
+placed AS (
+    SELECT nearest.*, row_number() OVER (ORDER BY distance, passage_id) AS place FROM nearest
+),
+found AS MATERIALIZED (
+    SELECT
+{about},
+        placed.distance, ranked.words, ranked.coverage,
+        p.author_key <> '' AND p.source_stream <> '' AND least(placed.place, ranked.place) <= $16 AS has_neighbors
+    FROM ranked FULL JOIN placed USING (passage_id)
+        JOIN passages AS p ON p.namespace = $1 AND p.passage_id = coalesce(ranked.passage_id, placed.passage_id)
+    WHERE placed.distance IS NOT NULL OR ranked.place <= $6
+),
+{told},
+    (SELECT unknown FROM unheld) AS unknown,
+    (SELECT sum(idf) FROM weighed WHERE is_term) AS term_weight
+FROM found AS p;
+
+-- name: search_names
+-- Candidates by their names alone, as `search` gives them, with how alike the most alike of their words is, and how much of the
+-- words and identifiers that were sought that stands for, each counting 1; and how many terms the query has.
+WITH parameters AS (
+{parameters}
+),
+asked AS MATERIALIZED (
+{asked}
+),
+{alike}
+found AS MATERIALIZED (
+    SELECT
+{about},
+        NULL::float8 AS distance, NULL::float8 AS words, NULL::float8 AS coverage, false AS has_neighbors,
+        alike.likeness, alike.recovered
+    FROM alike JOIN passages AS p ON p.namespace = $1 AND p.passage_id = alike.passage_id
+),
+{told},
+    p.likeness,
+    p.recovered,
+    (SELECT count(*) FROM asked WHERE is_term) AS terms
+FROM found AS p;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
@@ -11,8 +12,9 @@ from typing import Any, TypeVar, cast
 
 from services.reader.retrieval import tuning
 from services.reader.retrieval.time_expressions import Window
+from services.reader.retrieval.trigram import with_names
 from services.reader.rows import Candidate, Filter, Row
-from services.reader.search_statement import SETTINGS, search_arguments, search_statement
+from services.reader.search_statement import SETTINGS, names_statement, search_arguments, search_statement
 from services.reader.search_statement import SQL as _SEARCH
 from services.reader.selections import EdgeSelection, FactSelection
 from services.reader.view import View, rule_holders
@@ -21,6 +23,8 @@ from shared.namespace_defaults import TEXT_SEARCH_CONFIGURATIONS
 from shared.statements import load_statements
 
 T = TypeVar("T")
+
+_DIGIT = re.compile(r"[0-9]")
 
 _SQL = load_statements(Path(__file__).with_name("store.sql"))
 
@@ -43,6 +47,8 @@ class SearchSpace:
     """What the words of a query are looked up by."""
     has_edges: bool = False
     """Whether there is a graph."""
+    is_few: bool = True
+    """Whether the namespace is small, so that one plan fits all that is asked of it."""
     has_packs: bool = False
     """Whether packs tell ids in texts."""
 
@@ -108,6 +114,7 @@ class Snapshot:
             settings.get("tuning", {}),
             tuple(settings.get("text_search_configurations", ())) or TEXT_SEARCH_CONFIGURATIONS,
             row["has_edges"],
+            row["is_few"],
             bool(settings.get("packs")),
         )
 
@@ -137,14 +144,20 @@ class Snapshot:
             approximate=approximate,
             by_label_set=space.label_sets is not None,
             words=words,
-            passages=space.passages,
+            is_few=space.is_few,
             wanted=wanted,
         )
         arguments = search_arguments(
             wanted, self.holders(wanted), space.passages, limit, space.label_sets, space.configurations, window
         )
         rows = await self._fetch(statement, words, vector, *arguments)
-        return [Candidate(*row.values()) for row in rows]
+        found = [Candidate(*list(row.values())[:-2]) for row in rows]
+        # One row tells of the query what each does.
+        unknown, term_weight = (rows[0]["unknown"], rows[0]["term_weight"]) if rows else (None, None)
+        if not words or (rows and not unknown and not _DIGIT.search(words)):
+            return found
+        named = await self._fetch(names_statement(wanted), words, None, *arguments, unknown or ([] if rows else None))
+        return with_names(found, named, passages=space.passages, term_weight=term_weight)
 
     def holders(self, wanted: Filter) -> list[str]:
         """Who is asking, as rules name it. One that sees all may ask on behalf of agents and roles that it names."""

@@ -395,7 +395,7 @@ async def test_hits_carry_things_scores_and_provenance(seed: Seed, hybrid: Reade
     assert {signal.signal for signal in hit.signals} == {
         retrieval.SIGNAL_LEXICAL, retrieval.SIGNAL_VECTOR, retrieval.SIGNAL_GRAPH
     }  # fmt: skip
-    assert hit.score == pytest.approx(sum(signal.contribution for signal in hit.signals))
+    assert hit.score == pytest.approx(sum(signal.contribution for signal in hit.signals), abs=1e-5)
     chain = [(link.observation_id, link.source.system, link.uri, link.actor_key) for link in hit.provenance]
     assert chain == [(first, "jira", "https://jira/17", "person:bob"), (later, "git", "", "")]
 

@@ -10,7 +10,7 @@ from palimpsest.v1 import retrieval_pb2 as retrieval
 from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
 
 from services.reader.rows import Filter
-from services.reader.search_statement import SETTINGS, search_arguments, search_statement
+from services.reader.search_statement import SETTINGS, names_statement, search_arguments
 from shared.database import Database
 from tests.integration.reader_process import Vectors, embed_all
 from tests.integration.reader_seed import NAMESPACE, Seed
@@ -184,10 +184,8 @@ async def test_the_index_of_names_is_used(seed: Seed, database: Database) -> Non
     )
     await named(seed, "person:tigran", "Тигран")
     await seed.connection.execute("ANALYZE passages")
-    statement = search_statement(
-        "", approximate=False, by_label_set=False, words="Тигрна 77123", passages=20_000, wanted=Filter()
-    )
-    arguments = ("Тигрна 77123", None, *search_arguments(Filter(), [], 20_000, 100, None))
+    statement = names_statement(Filter())
+    arguments = ("Тигрна 77123", None, *search_arguments(Filter(), [], 20_000, 100, None), ["тигрна"])
 
     async def explained(connection: Any) -> str:
         for name, value in SETTINGS.items():

@@ -43,6 +43,12 @@ class Field:
         self._lists = lists
         self._weighed = weighed
 
+    def __eq__(self, other: object) -> bool:
+        """Whether the same was found, and counted the same."""
+        return isinstance(other, Field) and (self._lists, self._weighed) == (other._lists, other._weighed)
+
+    __hash__ = None  # type: ignore[assignment]  # lists have none
+
     def told_of(self, candidate: Candidate) -> tuple[SignalScore, ...]:
         """What each signal said of a candidate."""
         found = ((signal, places.get(candidate.passage_id)) for signal, places in self._places.items())
