@@ -5,7 +5,6 @@ from __future__ import annotations
 from datetime import timedelta
 from typing import Any
 
-import grpc
 import pytest
 from palimpsest.v1 import reader_service_pb2 as pb
 from palimpsest.v1 import retrieval_pb2 as retrieval

@@ -115,5 +115,5 @@ def test_fragments_are_put_where_they_are_named_and_chosen(tmp_path: Path) -> No
 
 @pytest.mark.parametrize("parts", [{"way": "many"}, {"vectors": "v"}, {"way": "x y", "vectors": "v"}])
 def test_fragments_leave_no_placeholder_open(tmp_path: Path, parts: dict[str, str]) -> None:
-    with pytest.raises(ValueError, match="placeholders|is no table name"):
+    with pytest.raises(ValueError, match=r"placeholders|is no table name"):
         load(tmp_path, FRAGMENTS).with_table("nearest", **parts)
