@@ -29,6 +29,7 @@ from typing import Any
 import grpc
 import grpc.aio
 import numpy as np
+from grpc_health.v1 import health_pb2, health_pb2_grpc
 from palimpsest.v1 import embedder_service_pb2 as embedder_pb
 from palimpsest.v1 import reader_service_pb2 as reader_pb
 from palimpsest.v1.embedder_service_pb2_grpc import EmbedderServiceStub
@@ -75,13 +76,23 @@ def separate_services() -> Iterator[tuple[str, System, str]]:
         channels = {name: grpc.insecure_channel(target, options=_OPTIONS) for name, target in targets.items()}
         for channel in channels.values():
             stack.callback(channel.close)
-            grpc.channel_ready_future(channel).result(timeout=_READY_TIMEOUT_S)
+            _wait_until_serving(channel)
         stubs = System(
             WriterServiceStub(channels["writer"]),
             ReaderServiceStub(channels["reader"]),
             EmbedderServiceStub(channels["embedder"]),
         )
         yield dsn, stubs, targets["reader"]
+
+
+def _wait_until_serving(channel: grpc.Channel) -> None:
+    health, give_up = health_pb2_grpc.HealthStub(channel), time.monotonic() + _READY_TIMEOUT_S
+    while time.monotonic() < give_up:
+        answer = health.Check(health_pb2.HealthCheckRequest(), wait_for_ready=True, timeout=_READY_TIMEOUT_S)
+        if answer.status == health_pb2.HealthCheckResponse.SERVING:
+            return
+        time.sleep(0.1)
+    raise SystemExit("a service did not start")
 
 
 def _vectors(stubs: System, texts: Sequence[str]) -> list[bytes]:

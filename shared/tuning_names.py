@@ -1,4 +1,4 @@
-"""Names of the retrieval constants that a namespace may set for itself (`NamespaceSettings.tuning`), with their ranges."""
+"""Names of the constants of retrieval that a namespace may set for itself, with their ranges."""
 
 from __future__ import annotations
 
