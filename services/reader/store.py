@@ -95,6 +95,7 @@ class Snapshot:
         self._view = view
         self._seen = (view.namespace, list(view.granted), view.sees_all)
         self._vectors: str | None = None
+        self._passages: dict[int, Row] = {}
 
     async def prepare_search(self, wanted: Filter) -> SearchSpace:
         """Says what a search meets."""
@@ -176,13 +177,14 @@ class Snapshot:
         return bool(row["exists"])
 
     async def passages_by_id(self, passage_ids: Sequence[int]) -> dict[int, Row]:
-        """The passages that a search of this snapshot gave, by id."""
-        if not passage_ids:
-            return {}
-        table = await self._active_vectors()
-        parts = {"embedded": "has_vector", "vectors": table} if table else {"embedded": "has_none"}
-        rows = await self._fetch(_SEARCH.with_table("passages_by_id", **parts), list(passage_ids))
-        return {row["passage_id"]: row for row in rows}
+        """The passages that a search of this snapshot gave, by id. Each is read once a snapshot."""
+        missing = [each for each in passage_ids if each not in self._passages]
+        if missing:
+            table = await self._active_vectors()
+            parts = {"embedded": "has_vector", "vectors": table} if table else {"embedded": "has_none"}
+            rows = await self._fetch(_SEARCH.with_table("passages_by_id", **parts), missing)
+            self._passages.update((row["passage_id"], row) for row in rows)
+        return {each: self._passages[each] for each in passage_ids if each in self._passages}
 
     async def provenance(self, items: Sequence[tuple[int, str, str | None]], *, limit: int) -> list[list[Row]]:
         """For each item (kind, key, observation or None) the observations that it rests on, oldest first."""

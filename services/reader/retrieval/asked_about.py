@@ -58,5 +58,10 @@ def _is_about_named(said: Said) -> bool:
 
 def _is_of_the_other(text: str) -> bool:
     """Whether a turn speaks more of whom it is said to than of who says it."""
-    words = [word.casefold() for word in _WORD.findall(text)]
-    return sum(word in _OTHER for word in words) > sum(word in _SELF for word in words)
+    balance = 0
+    for word in _WORD.findall(text.casefold()):
+        if word in _OTHER:
+            balance += 1
+        elif word in _SELF:
+            balance -= 1
+    return balance > 0

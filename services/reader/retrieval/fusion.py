@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from functools import cached_property
+from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
 from services.reader.retrieval import tuning
@@ -89,12 +90,12 @@ def fuse(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool) -> list[
     shared = {signal: weight / most for signal, weight in weighed.items()}
     totals = _totals(lists, shared)
     field, names_author = Field(lists, shared), bool(lists.get(Signal.AUTHOR))
-    candidates = {place.candidate.passage_id: place.candidate for found in lists.values() for place in found}
+    candidates = {place[0].passage_id: place[0] for found in lists.values() for place in found}
     fused = []
     for candidate in in_key_order(candidates.values()):
         score = totals[candidate.passage_id] * _factor(candidate, blend, names_author=names_author)
         fused.append(Fused(candidate, round(min(1.0, score), TOLD_DIGITS), field))
-    fused.sort(key=_score, reverse=True)
+    fused.sort(key=itemgetter(1), reverse=True)
     return _one_per_item(fused)
 
 
@@ -151,10 +152,6 @@ def _factor(candidate: Candidate, blend: Blend, *, names_author: bool) -> float:
         factor *= tuning.QUESTION_FACTOR
     is_by_another = names_author and candidate.author_key and not candidate.is_by_named
     return factor * blend.others_factor if is_by_another else factor
-
-
-def _score(fused: Fused) -> float:
-    return fused.score
 
 
 def _one_per_item(ordered: Sequence[Fused]) -> list[Fused]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from services.reader.retrieval import tuning
 from services.reader.retrieval.ranking import Ranked, in_key_order, ranked
@@ -10,9 +10,6 @@ from services.reader.rows import Candidate
 
 MOST = 2 * sum(tuning.NEIGHBOR_WEIGHTS) + tuning.ANSWER_WEIGHT + tuning.STREAM_WEIGHT
 """What is gained where all around has the best score."""
-
-# One passage, another beside it, and what the other's score counts for the one.
-_Pair = tuple[int, int, float]
 
 
 def by_neighbors(candidates: Sequence[Candidate], scores: Mapping[int, float]) -> list[Ranked]:
@@ -22,39 +19,47 @@ def by_neighbors(candidates: Sequence[Candidate], scores: Mapping[int, float]) -
     next to one of them counts for both. An answer gains from the question right before it, and all that is said in a
     stream from the best that is said there.
     """
-    gained = {passage: tuning.STREAM_WEIGHT * score for passage, score in _best_of_stream(candidates, scores)}
-    questions = {candidate.passage_id for candidate in candidates if candidate.is_question}
-    # Each pair once, though both may lead; in one order, so that sums of equal data are equal to the last bit.
-    for one, other, weight in dict.fromkeys(_pairs(in_key_order(candidates), questions)):
-        if other in scores:
-            gained[one] = gained.get(one, 0.0) + weight * scores[other]
+    # In one order, so that sums of equal data are equal to the last bit.
+    ordered = in_key_order(candidates)
+    gained = _of_streams(ordered, scores)
+    _add_pairs(ordered, scores, gained)
     return ranked(
-        [candidate for candidate in candidates if gained.get(candidate.passage_id, 0.0) > 0.0],
+        [candidate for candidate in ordered if gained.get(candidate.passage_id, 0.0) > 0.0],
         raw=lambda candidate: round(gained[candidate.passage_id] / MOST, 9),
         share=lambda gain: gain,
     )
 
 
-def _pairs(candidates: Sequence[Candidate], questions: set[int]) -> Iterator[_Pair]:
+def _add_pairs(candidates: Sequence[Candidate], scores: Mapping[int, float], gained: dict[int, float]) -> None:
+    """Adds what pairs of neighbours gain from each other, each pair once, though both may lead."""
+    questions = {candidate.passage_id for candidate in candidates if candidate.is_question}
+    found, done = {candidate.passage_id for candidate in candidates}, set[int]()
     for candidate in candidates:
-        for place, earlier in enumerate(candidate.said_before or ()):
-            yield from _both(earlier, candidate.passage_id, place, earlier in questions)
-        for place, later in enumerate(candidate.said_after or ()):
-            yield from _both(candidate.passage_id, later, place, candidate.passage_id in questions)
+        if candidate.said_before is None or candidate.said_after is None:
+            continue
+        here = candidate.passage_id
+        done.add(here)
+        for others, is_earlier in ((candidate.said_before, True), (candidate.said_after, False)):
+            for place, there in enumerate(others):
+                if there in done or there not in found:
+                    continue
+                earlier, later = (there, here) if is_earlier else (here, there)
+                weight = tuning.NEIGHBOR_WEIGHTS[place]
+                answered = weight + tuning.ANSWER_WEIGHT if place == 0 and earlier in questions else weight
+                gained[earlier] = gained.get(earlier, 0.0) + weight * scores.get(later, 0.0)
+                gained[later] = gained.get(later, 0.0) + answered * scores.get(earlier, 0.0)
 
 
-def _both(earlier: int, later: int, place: int, is_question: bool) -> Iterator[_Pair]:
-    weight = tuning.NEIGHBOR_WEIGHTS[place]
-    yield earlier, later, weight
-    yield later, earlier, weight + (tuning.ANSWER_WEIGHT if is_question and place == 0 else 0.0)
-
-
-def _best_of_stream(candidates: Sequence[Candidate], scores: Mapping[int, float]) -> Iterator[tuple[int, float]]:
+def _of_streams(candidates: Sequence[Candidate], scores: Mapping[int, float]) -> dict[int, float]:
+    """What each gains from the best of its stream, by passage."""
     best: dict[str, float] = {}
     for candidate in candidates:
         if candidate.stream is not None:
             score = scores.get(candidate.passage_id, 0.0)
-            best[candidate.stream] = max(best.get(candidate.stream, 0.0), score)
-    for candidate in candidates:
-        if candidate.stream is not None:
-            yield candidate.passage_id, best[candidate.stream]
+            if score > best.get(candidate.stream, 0.0):
+                best[candidate.stream] = score
+    return {
+        candidate.passage_id: tuning.STREAM_WEIGHT * best.get(candidate.stream, 0.0)
+        for candidate in candidates
+        if candidate.stream is not None
+    }
