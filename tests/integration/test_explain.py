@@ -54,6 +54,18 @@ async def test_an_item_that_is_in(writer: Writer, reader: ReaderServiceStub) -> 
     assert [step.observation_id for step in found.provenance] == [observation_id(said)]
 
 
+async def test_what_is_only_named(writer: Writer, reader: ReaderServiceStub) -> None:
+    """RE-7: the end of a fact that nobody has described is neither deleted nor a draft: there is nothing to search."""
+    await writer.record(observation("17", fact("person:alice", "WORKS_ON", "project:alpha")))
+    response = await compiled(reader, "alice works alpha")
+
+    found = await explained(reader, response.trace_id, "person:alice")
+
+    assert (found.gate, found.explanation) == (
+        retrieval.GATE_NOT_FOUND, "It has no words of its own that could be searched."
+    )  # fmt: skip
+
+
 async def gate(reader: ReaderServiceStub, item_id: str, query: str = "gateway", **fields: Any) -> int:
     """Which gate keeps an item out of a pack."""
     response = await compiled(reader, query, **fields)

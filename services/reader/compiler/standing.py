@@ -100,6 +100,8 @@ def _gate(row: Row, wanted: Filter) -> tuple[Gate, str]:
         return Gate.EVIDENCE_LOST, "All that it rested on was redacted or purged."
     if words := _what_ended_it(row, wanted):
         return Gate.SUPERSEDED, words
+    if row["passage_id"] is None and row["is_readable"]:
+        return Gate.NOT_FOUND, "It has no words of its own that could be searched."
     if not row["is_current"]:
         return Gate.STATUS, "It is deleted, expired, archived or a draft."
     if not row["is_wanted"]:
