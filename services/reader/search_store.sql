@@ -401,12 +401,14 @@ scored AS MATERIALIZED (
     SELECT p.passage_id, sums.words, sums.covered
     FROM matching AS m
         JOIN passages AS p ON p.namespace = $1 AND p.passage_id = m.passage_id
+        -- Unpacked once, and not by each function of each word: a third of the time.
+        CROSS JOIN LATERAL (SELECT p.tsv || ''::tsvector AS tsv OFFSET 0) AS unpacked
         CROSS JOIN LATERAL (
             SELECT
-                sum(w.idf * ts_rank('{1,1,1,1}', p.tsv, w.query) * CASE WHEN w.is_term THEN 1 ELSE 0.5 END) AS words,
+                sum(w.idf * ts_rank('{1,1,1,1}', unpacked.tsv, w.query) * CASE WHEN w.is_term THEN 1 ELSE 0.5 END) AS words,
                 coalesce(sum(w.idf) FILTER (WHERE w.is_term), 0) AS covered
             FROM weighed AS w
-            WHERE p.tsv @@ w.query
+            WHERE unpacked.tsv @@ w.query
         ) AS sums
     WHERE sums.words IS NOT NULL
 ),
