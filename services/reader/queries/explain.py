@@ -90,7 +90,8 @@ def _dropped(traced: TracedItem) -> tuple[Gate, str]:
 
 def _not_found(stands: Standing, traced: TracedItem, *, is_admin: bool) -> tuple[Gate, str]:
     """Why what is no candidate is none."""
-    if stands.gate is Gate.NOT_FOUND or (stands.gate is Gate.VISIBILITY and not is_admin):
+    is_unknown = stands.gate is Gate.NOT_FOUND and not stands.is_readable
+    if is_unknown or (stands.gate is Gate.VISIBILITY and not is_admin):
         return Gate.NOT_FOUND, _UNKNOWN
     if stands.gate is not Gate.NONE:
         return stands.gate, stands.words
