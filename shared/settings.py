@@ -39,6 +39,7 @@ class ServerSettings(BaseSettings):
     host: str = Field(default="127.0.0.1", description="an address, a name, or unix:/path")
     port: int = Field(default=0, ge=0, le=65_535, description="0 is any free port")
     reuse_port: bool = Field(default=False, description="several processes may listen on one port")
+    processes: int = Field(default=1, ge=1, le=64, description="of the writer or the reader, on one port")
     health_host: str = "0.0.0.0"
     health_port: int | None = Field(default=None, ge=0, le=65_535, description="a second, plaintext port for probes")
     health_poll_s: float = Field(default=1.0, gt=0, description="how often readiness is asked for")
@@ -67,6 +68,8 @@ class ServerSettings(BaseSettings):
     def _is_consistent(self) -> Self:
         if self.auth_mode == "none" and not is_loopback(self.host):
             raise ValueError("authentication mode none listens on loopback only; set PALIMPSEST_AUTH_MODE or _HOST")
+        if self.processes > 1 and self.host.startswith("unix:"):
+            raise ValueError("several processes cannot share a unix socket; PALIMPSEST_PROCESSES must be 1")
         if (self.tls_cert_file is None) != (self.tls_key_file is None):
             raise ValueError("PALIMPSEST_TLS_CERT_FILE and PALIMPSEST_TLS_KEY_FILE go together")
         if self.tls_client_ca_file and not self.tls_cert_file:

@@ -11,8 +11,11 @@ from shared.telemetry import telemetry
 
 def main() -> None:
     """Serves until SIGTERM or SIGINT."""
+    server = ServerSettings()
+    if server.processes > 1:
+        raise SystemExit("the embedder runs in one process, which holds the one model; PALIMPSEST_PROCESSES must be 1")
     with telemetry(TelemetrySettings(), service="embedder"):
-        asyncio.run(serve(build_service(EmbedderSettings()), ServerSettings()))
+        asyncio.run(serve(build_service(EmbedderSettings()), server))
 
 
 if __name__ == "__main__":

@@ -1,18 +1,26 @@
 """Runs the reader: `python -m services.reader`."""
 
-import uvloop
-
-from services.reader.service import build_service
 from services.reader.settings import ReaderSettings
-from shared.server import serve
+from shared.processes import in_processes
 from shared.settings import ServerSettings, TelemetrySettings
-from shared.telemetry import telemetry
 
 
 def main() -> None:
-    """Serves until SIGTERM or SIGINT."""
-    with telemetry(TelemetrySettings(), service="reader"):
-        uvloop.run(serve(build_service(ReaderSettings()), ServerSettings()))
+    """Serves until SIGTERM or SIGINT, in as many processes as the settings say."""
+    settings, server, said = ReaderSettings(), ServerSettings(), TelemetrySettings()
+    in_processes(lambda: _serve(settings, server, said), service="reader", server=server, telemetry=said)
+
+
+def _serve(settings: ReaderSettings, server: ServerSettings, said: TelemetrySettings) -> None:
+    # Here, for the parent of several processes needs none of it.
+    import uvloop
+
+    from services.reader.service import build_service
+    from shared.server import serve
+    from shared.telemetry import telemetry
+
+    with telemetry(said, service="reader"):
+        uvloop.run(serve(build_service(settings), server))
 
 
 if __name__ == "__main__":
