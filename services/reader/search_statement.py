@@ -24,7 +24,8 @@ SETTINGS = {
     # At most this lets a wrong letter in the middle of six through, or two that changed places in nine.
     "pg_trgm.word_similarity_threshold": "0.4",
     "hnsw.iterative_scan": "relaxed_order",
-    "hnsw.ef_search": "400",
+    # Recall@10 in the largest namespace of 1,000,000: with 400 .981, with 600 .992, with 800 .993, with 1000 .995.
+    "hnsw.ef_search": "1000",
     # A walk that has looked at so many and not found enough is given up: what it walks for is less than a fortieth.
     "hnsw.max_scan_tuples": "4000",
 }
@@ -37,7 +38,7 @@ def search_statement(
     """The variant for a table of vectors, empty: no vector, and for a small namespace or a large one."""
     parts = {"nearest": "nearest_none"}
     if vectors:
-        parts = {"nearest": "nearest_approximate" if approximate else "nearest_exact", "vectors": vectors}
+        parts = {"nearest": _way_of_vectors(approximate=approximate, is_few=is_few), "vectors": vectors}
         parts["labels"] = "labels_by_set" if by_label_set else "labels_by_row"
     if words or vectors:
         parts["filter"] = _filter(wanted)
@@ -51,6 +52,12 @@ def names_statement(wanted: Filter) -> str:
 
 def _filter(wanted: Filter) -> str:
     return "wanted" if wanted.narrows else "everything"
+
+
+def _way_of_vectors(*, approximate: bool, is_few: bool) -> str:
+    if approximate:
+        return "nearest_approximate"
+    return "nearest_of_few" if is_few else "nearest_exact"
 
 
 def _way_of_words(words: str, *, is_few: bool) -> str:

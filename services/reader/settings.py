@@ -18,7 +18,7 @@ class ReaderSettings(BaseSettings):
     cached_queries: int = Field(default=2048, ge=0, description="query vectors that are kept")
 
     exact_scan_rows: int = Field(
-        default=5_000,
+        default=15_000,
         ge=0,
         description="up to so many vectors, times their share of the index, are compared one by one, not walked to",
     )
