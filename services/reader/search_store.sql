@@ -270,6 +270,24 @@ SELECT
     ORDER BY v.distance, v.passage_id
     LIMIT $6
 
+-- fragment: nearest_of_few
+-- As above, where all is few: of the nearest each is looked up by its key, and none beyond the last that is wanted. A plan
+-- for every namespace would rather hold each against all.
+    SELECT v.passage_id, v.distance
+    FROM (
+        SELECT v.passage_id, (v.embedding <=> $5) + 0 AS distance
+        FROM {vectors} AS v
+        WHERE v.namespace = $1 AND NOT v.hidden AND {labels}
+        ORDER BY distance, v.passage_id
+        OFFSET 0
+    ) AS v CROSS JOIN LATERAL (
+        SELECT FROM passages AS p
+        WHERE p.namespace = $1 AND p.passage_id = v.passage_id AND {passes} AND {filter}
+        OFFSET 0
+    ) AS p
+    ORDER BY v.distance, v.passage_id
+    LIMIT $6
+
 -- fragment: nearest_approximate
 -- Only the bare operator can use the index; its order is nearly right, and the caller sorts again. Where the rest of the
 -- filter lets so little through that the walk gave up, all is compared after all.
@@ -333,28 +351,28 @@ unheld AS (
 asked AS MATERIALIZED (
 {asked}
 ),
-posted AS MATERIALIZED (
-    SELECT asked.lexeme, found.passage_id, found.rank, found.is_wanted
-    FROM asked CROSS JOIN LATERAL (
-        SELECT p.passage_id, ts_rank('{1,1,1,1}', p.tsv, asked.query) AS rank, {filter} AS is_wanted
-        FROM passages AS p
-        WHERE p.namespace = $1 AND p.tsv @@ asked.query AND {passes}
-    ) AS found
-),
 weighed AS MATERIALIZED (
-    SELECT asked.lexeme, asked.is_term, coalesce(counted.rows, 0) AS frequency, {rarity} AS idf
-    FROM asked
-        LEFT JOIN (SELECT lexeme, count(*) AS rows FROM posted GROUP BY lexeme) AS counted USING (lexeme)
+    SELECT asked.lexeme, asked.is_term, held.rows AS frequency, {rarity} AS idf, held.passage_ids, held.ranks
+    FROM asked CROSS JOIN LATERAL (
+        SELECT
+            count(*) AS rows,
+            array_agg(found.passage_id) FILTER (WHERE found.is_wanted) AS passage_ids,
+            array_agg(found.rank) FILTER (WHERE found.is_wanted) AS ranks
+        FROM (
+            SELECT p.passage_id, ts_rank('{1,1,1,1}', p.tsv, asked.query) AS rank, {filter} AS is_wanted
+            FROM passages AS p
+            WHERE p.namespace = $1 AND p.tsv @@ asked.query AND {passes}
+        ) AS found
+    ) AS held
 ),
 -- Sums run in any order, and their last bits are rounded away later.
 scored AS MATERIALIZED (
     SELECT
-        passage_id,
-        sum(idf * rank * CASE WHEN is_term THEN 1 ELSE 0.5 END) AS words,
+        posted.passage_id,
+        sum(idf * posted.rank * CASE WHEN is_term THEN 1 ELSE 0.5 END) AS words,
         coalesce(sum(idf) FILTER (WHERE is_term), 0) AS covered
-    FROM posted JOIN weighed USING (lexeme)
-    WHERE is_wanted
-    GROUP BY passage_id
+    FROM weighed CROSS JOIN LATERAL unnest(passage_ids, ranks) AS posted (passage_id, rank)
+    GROUP BY posted.passage_id
 ),
 {unheld}
 
@@ -581,11 +599,17 @@ placed AS (
 found AS MATERIALIZED (
     SELECT
 {about},
-        placed.distance, ranked.words, ranked.coverage,
-        p.author_key <> '' AND p.source_stream <> '' AND least(placed.place, ranked.place) <= $16 AS has_neighbors
-    FROM ranked FULL JOIN placed USING (passage_id)
-        JOIN passages AS p ON p.namespace = $1 AND p.passage_id = coalesce(ranked.passage_id, placed.passage_id)
-    WHERE placed.distance IS NOT NULL OR ranked.place <= $6
+        listed.distance, listed.words, listed.coverage,
+        p.author_key <> '' AND p.source_stream <> '' AND listed.place <= $16 AS has_neighbors
+    FROM (
+        SELECT passage_id, placed.distance, ranked.words, ranked.coverage, least(placed.place, ranked.place) AS place
+        FROM ranked FULL JOIN placed USING (passage_id)
+        WHERE placed.distance IS NOT NULL OR ranked.place <= $6
+        OFFSET 0
+    ) AS listed CROSS JOIN LATERAL (
+        -- By key, whatever the planner thinks of their number.
+        SELECT * FROM passages WHERE namespace = $1 AND passage_id = listed.passage_id OFFSET 0
+    ) AS p
 ),
 {told},
     (SELECT unknown FROM unheld) AS unknown,
