@@ -9,7 +9,7 @@ import subprocess
 import sys
 import urllib.request
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack, asynccontextmanager, suppress
 from typing import Any
 
 import asyncpg
@@ -102,7 +102,18 @@ async def running(dsn: str, service: str = "writer", **settings: Any) -> AsyncIt
         if parent.returncode is None:
             parent.terminate()
         await parent.wait()
-        await reading
+        await _all_gone(group, reading)
+
+
+async def _all_gone(group: Group, reading: asyncio.Task[None]) -> None:
+    """The logs end with the last process. None outlives a test, not even one that fails."""
+    try:
+        await asyncio.wait_for(reading, 60)
+    except TimeoutError:
+        for line in group.said("a process runs"):
+            with suppress(ProcessLookupError):
+                os.kill(line["pid"], signal.SIGKILL)
+        raise
 
 
 async def record(channel: grpc.aio.Channel, external_id: str, **fields: Any) -> None:
