@@ -24,14 +24,16 @@ set_config('plan_cache_mode', CASE WHEN few.are_all THEN 'force_generic_plan' EL
     set_config('enable_seqscan', CASE WHEN few.are_all THEN 'off' ELSE 'on' END, true)
 
 -- name: prepare_search
--- The active vector space, the namespace's settings, whether it has a graph, whether it is small, and the number of passages
--- that the caller may see, counted up to $4.
+-- The active vector space, the namespace's settings, whether it has a graph, whether it is small, and the number of passages,
+-- counted up to $4. For a caller from whom labels hide nothing: the index alone tells the number.
 SELECT size.passages, space.fingerprint, space.table_name, NULL::bigint[] AS label_sets, {settings} AS settings,
     {has_edges} AS has_edges, few.are_all AS is_few, {planned}
-FROM (SELECT {is_few} AS are_all) AS few CROSS JOIN (
+FROM (
     SELECT count(*) AS passages
-    FROM (SELECT FROM passages WHERE namespace = $1 AND NOT hidden AND visible(restricting, $2, $3) LIMIT $4) AS counted
-) AS size LEFT JOIN embedding_spaces AS space ON space.state = 'active';
+    FROM (SELECT FROM passages WHERE namespace = $1 AND NOT hidden LIMIT $4) AS counted
+    WHERE $3::boolean OR $2::text[] IS NULL
+) AS size CROSS JOIN LATERAL (SELECT size.passages <= 3000 AS are_all) AS few
+    LEFT JOIN embedding_spaces AS space ON space.state = 'active';
 
 -- name: prepare_labelled_search
 -- As above, where labels hide something: also which sets of labels caller and request ($5) let through; NULL where the
@@ -133,16 +135,24 @@ SELECT EXISTS (
 SELECT length(lexemes($1)) > $2;
 
 -- name: passages_by_id
--- Passages $4, in no order, and whether they have a vector. Only for ids that a search of the same snapshot gave.
-SELECT passage_id, kind, owner_key, ordinal, owner_kind, title, heading, text, source_path, token_count, meta,
-    embedding_hash, observation_id, source_system, source_stream, occurred_at, valid_from, valid_to, importance,
+-- Passages $4, in no order, and whether they have a vector; of each the observation that it came from, if that is visible.
+-- Only for ids that a search of the same snapshot gave.
+SELECT p.passage_id, p.kind, p.owner_key, p.ordinal, p.owner_kind, p.title, p.heading, p.text, p.source_path, p.token_count,
+    p.meta, p.embedding_hash, p.observation_id, p.source_system, p.source_stream, p.occurred_at, p.valid_from, p.valid_to,
+    p.importance,
     CASE WHEN p.status = 1 AND EXISTS (
         SELECT FROM stale_marks AS mark
         WHERE mark.namespace = $1 AND mark.item_key = p.owner_key
-            AND mark.item_kind = CASE p.kind WHEN 2 THEN 2 ELSE 3 END) THEN 3 ELSE p.status END AS status, scopes,
-    {embedded} AS embedded
-FROM passages AS p
-WHERE namespace = $1 AND passage_id = ANY ($4) AND visible(restricting, $2, $3);
+            AND mark.item_kind = CASE p.kind WHEN 2 THEN 2 ELSE 3 END) THEN 3 ELSE p.status END AS status, p.scopes,
+    {embedded} AS embedded,
+    o.observation_id AS origin_id, o.source_system AS origin_system, o.source_stream AS origin_stream, o.external_id,
+    o.revision, o.occurred_at AS origin_occurred_at, o.actor_key, o.message
+FROM passages AS p LEFT JOIN LATERAL (
+    SELECT * FROM observations
+    WHERE namespace = $1 AND observation_id = p.observation_id AND visible(restricting, $2, $3) AND NOT withdrawn
+    OFFSET 0
+) AS o ON true
+WHERE p.namespace = $1 AND p.passage_id = ANY ($4) AND visible(p.restricting, $2, $3);
 
 -- fragment: has_vector
 EXISTS (SELECT FROM {vectors} AS v WHERE v.namespace = $1 AND v.passage_id = p.passage_id)

@@ -96,6 +96,8 @@ class Snapshot:
         self._seen = (view.namespace, list(view.granted), view.sees_all)
         self._vectors: str | None = None
         self._passages: dict[int, Row] = {}
+        # By observation: it, or nothing where it is not visible.
+        self._origins: dict[str, list[Row]] = {}
 
     async def prepare_search(self, wanted: Filter) -> SearchSpace:
         """Says what a search meets."""
@@ -183,18 +185,26 @@ class Snapshot:
             table = await self._active_vectors()
             parts = {"embedded": "has_vector", "vectors": table} if table else {"embedded": "has_none"}
             rows = await self._fetch(_SEARCH.with_table("passages_by_id", **parts), missing)
-            self._passages.update((row["passage_id"], row) for row in rows)
+            for row in rows:
+                self._passages[row["passage_id"]] = row
+                if row["observation_id"]:
+                    self._origins[row["observation_id"]] = [_origin(row)] if row["origin_id"] else []
         return {each: self._passages[each] for each in passage_ids if each in self._passages}
 
     async def provenance(self, items: Sequence[tuple[int, str, str | None]], *, limit: int) -> list[list[Row]]:
         """For each item (kind, key, observation or None) the observations that it rests on, oldest first."""
         if not items:
             return []
-        kinds, keys, observation_ids = zip(*items, strict=True)
-        found: list[list[Row]] = [[] for _ in items]
-        for row in await self._fetch(_SQL.provenance, list(kinds), list(observation_ids), limit, list(keys)):
-            found[row["place"] - 1].append(row)
-        return found
+        found = [self._origins.get(observation_id or "") for _, _, observation_id in items]
+        missing = [place for place, rows in enumerate(found) if rows is None]
+        if missing:
+            kinds, keys, observation_ids = zip(*(items[place] for place in missing), strict=True)
+            read: list[list[Row]] = [[] for _ in missing]
+            for row in await self._fetch(_SQL.provenance, list(kinds), list(observation_ids), limit, list(keys)):
+                read[row["place"] - 1].append(row)
+            for place, rows in zip(missing, read, strict=True):
+                found[place] = rows
+        return [rows or [] for rows in found]
 
     async def get_entities(self, keys: Sequence[str]) -> dict[str, Row]:
         """The visible ones of the entities, by key."""
@@ -324,3 +334,17 @@ class Snapshot:
 
     async def _fetch(self, statement: str, *arguments: Any) -> list[Row]:
         return cast(list[Row], await self._connection.fetch(statement, *self._seen, *arguments))
+
+
+def _origin(row: Row) -> Row:
+    """The observation that a passage came from, as `provenance` gives it."""
+    return {
+        "observation_id": row["origin_id"],
+        "source_system": row["origin_system"],
+        "source_stream": row["origin_stream"],
+        "external_id": row["external_id"],
+        "revision": row["revision"],
+        "occurred_at": row["origin_occurred_at"],
+        "actor_key": row["actor_key"],
+        "message": row["message"],
+    }
