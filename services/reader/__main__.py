@@ -6,8 +6,8 @@ from services.reader.settings import ReaderSettings
 from shared.processes import in_processes
 from shared.settings import ServerSettings, TelemetrySettings
 
-# Objects that live before Python looks for cycles among the new ones: an answer makes more than the default at once, and
-# hardly any cycle.
+# Objects that live before Python looks for cycles among the new ones: an answer makes more than the default at once,
+# and hardly any cycle.
 _OBJECTS_A_GENERATION = 10_000
 
 
