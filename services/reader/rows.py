@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum
+from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 # A row of a statement: its columns by name.
@@ -57,6 +58,10 @@ class Filter:
         return replace(self, labels=(), as_of=None, include_drafts=False) != Filter()
 
 
+_COLUMNS = 17
+"""Of `search`, of which a candidate is made."""
+
+
 class Candidate(NamedTuple):
     """A passage that some signal found, with its raw scores; made of the columns of `search`, in their order."""
 
@@ -92,6 +97,12 @@ class Candidate(NamedTuple):
     """How alike the most alike of its names or identifiers is, 0 to 1; 0: none is sought, or none alike."""
     trigram_coverage: float = 0.0
     """Share of the query's term weight that these stand for, as far as they are alike."""
+
+    @classmethod
+    def of(cls, row: Row) -> Candidate:
+        """The candidate of a row of `search`."""
+        # Made of so many rows that it counts: past what a NamedTuple checks.
+        return tuple.__new__(cls, (*islice(row.values(), _COLUMNS), 0.0, 0.0))
 
     @property
     def item_id(self) -> str:

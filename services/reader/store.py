@@ -154,7 +154,7 @@ class Snapshot:
             wanted, self.holders(wanted), space.passages, limit, space.label_sets, space.configurations, window
         )
         rows = await self._fetch(statement, words, vector, *arguments)
-        found = [Candidate(*list(row.values())[:-2]) for row in rows]
+        found = [Candidate.of(row) for row in rows]
         # One row tells of the query what each does.
         unknown, term_weight = (rows[0]["unknown"], rows[0]["term_weight"]) if rows else (None, None)
         if not words or (rows and not unknown and not _DIGIT.search(words)):

@@ -10,4 +10,4 @@ from services.reader.rows import Candidate
 
 def by_author(candidates: Sequence[Candidate]) -> list[Ranked]:
     """The candidates whose author the query names, all alike."""
-    return alike(candidate for candidate in candidates if candidate.is_by_named)
+    return alike([candidate for candidate in candidates if candidate.is_by_named])

@@ -6,8 +6,9 @@ the vectors. So the words' share fades with the square of how little of the quer
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from functools import cached_property
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import cached_property, partial
+from itertools import islice
 from operator import itemgetter
 from typing import NamedTuple, TypeAlias
 
@@ -23,6 +24,9 @@ TOLD_DIGITS = 6
 """Fewer than doubles have, so that equal data give equal answers whatever the order of a sum."""
 
 DEFAULT = Blend()
+
+# As plain numbers, which are compared faster.
+_CHUNK, _STALE = int(ItemKind.CHUNK), int(Status.STALE)
 
 Lists: TypeAlias = Mapping[Signal, Sequence[Ranked]]
 """What each signal found."""
@@ -62,7 +66,7 @@ class Field:
     @cached_property
     def _places(self) -> dict[Signal, dict[int, Ranked]]:
         # Of most candidates it is never asked.
-        return {signal: {place.candidate.passage_id: place for place in found} for signal, found in self._lists.items()}
+        return {signal: {place[0].passage_id: place for place in found} for signal, found in self._lists.items()}
 
 
 class Fused(NamedTuple):
@@ -78,8 +82,14 @@ class Fused(NamedTuple):
         return self.field.told_of(self.candidate)
 
 
-def fuse(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool) -> list[Fused]:
-    """All candidates of the lists, best first; equal scores in the order of their keys.
+_Scored: TypeAlias = tuple[Candidate, float, Field]
+
+# Past what a NamedTuple checks: a hundred or two are made for each search.
+_NEW = partial(tuple.__new__, Fused)
+
+
+def fuse(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool, limit: int | None = None) -> list[Fused]:
+    """The candidates of the lists, best first, all or as many as `limit`; equal scores in the order of their keys.
 
     A score is the sum of the signals' shares by their weights, over the most that it could be: see `weights`. Stale
     items are ranked down, questions, and what others said than those whom the query names. Of several passages of one
@@ -91,12 +101,14 @@ def fuse(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool) -> list[
     totals = _totals(lists, shared)
     field, names_author = Field(lists, shared), bool(lists.get(Signal.AUTHOR))
     candidates = {place[0].passage_id: place[0] for found in lists.values() for place in found}
-    fused = []
+    scored = []
     for candidate in in_key_order(candidates.values()):
-        score = totals[candidate.passage_id] * _factor(candidate, blend, names_author=names_author)
-        fused.append(Fused(candidate, round(min(1.0, score), TOLD_DIGITS), field))
-    fused.sort(key=itemgetter(1), reverse=True)
-    return _one_per_item(fused)
+        score = totals[candidate.passage_id]
+        if names_author or candidate.is_question or candidate.status == _STALE:
+            score *= _factor(candidate, blend, names_author=names_author)
+        scored.append((candidate, round(score, TOLD_DIGITS) if score < 1.0 else 1.0, field))
+    scored.sort(key=itemgetter(1), reverse=True)
+    return list(map(_NEW, islice(_one_per_item(scored), limit)))
 
 
 def weights(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool) -> dict[Signal, float]:
@@ -147,22 +159,20 @@ def _totals(lists: Lists, weighed: Mapping[Signal, float]) -> dict[int, float]:
 
 
 def _factor(candidate: Candidate, blend: Blend, *, names_author: bool) -> float:
-    factor = blend.stale_factor if candidate.status == Status.STALE else 1.0
+    factor = blend.stale_factor if candidate.status == _STALE else 1.0
     if candidate.is_question:
         factor *= tuning.QUESTION_FACTOR
     is_by_another = names_author and candidate.author_key and not candidate.is_by_named
     return factor * blend.others_factor if is_by_another else factor
 
 
-def _one_per_item(ordered: Sequence[Fused]) -> list[Fused]:
+def _one_per_item(ordered: Iterable[_Scored]) -> Iterator[_Scored]:
     """The best of each item: chunks are items of their own."""
     met: set[tuple[int, str]] = set()
-    best = []
     for each in ordered:
-        candidate = each.candidate
-        if candidate.kind != ItemKind.CHUNK:
+        candidate = each[0]
+        if candidate.kind != _CHUNK:
             if (candidate.kind, candidate.owner_key) in met:
                 continue
             met.add((candidate.kind, candidate.owner_key))
-        best.append(each)
-    return best
+        yield each

@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from operator import attrgetter
 
-from services.reader.retrieval.ranking import Ranked, ranked
+from services.reader.retrieval.ranking import Ranked, in_key_order, ranked
 from services.reader.rows import Candidate
+
+# Never below 0.
+_words = attrgetter("words")
 
 
 def by_words(candidates: Sequence[Candidate]) -> list[Ranked]:
     """The candidates that hold any of the query's words, best first; the best has the share 1."""
-    found = [candidate for candidate in candidates if candidate.words > 0]
-    best = max((candidate.words for candidate in found), default=1.0)
-    return ranked(found, raw=lambda candidate: candidate.words, share=lambda words: words / best)
+    found = in_key_order(candidates).those(_words)
+    best = max(map(_words, found), default=1.0)
+    return ranked(found, raw=_words, share=lambda words: words / best)
 
 
 def coverage(words: Sequence[Ranked]) -> float:

@@ -9,7 +9,7 @@ from services.reader.retrieval.blend import Blend
 from services.reader.retrieval.fusion import Lists, blended
 from services.reader.retrieval.lexical import by_words
 from services.reader.retrieval.neighbors import by_neighbors
-from services.reader.retrieval.ranking import Ranked
+from services.reader.retrieval.ranking import Ranked, in_key_order
 from services.reader.retrieval.signals import SIGNALS, Mode, Signal
 from services.reader.retrieval.timeliness import by_time
 from services.reader.retrieval.trigram import by_likeness
@@ -19,7 +19,7 @@ from services.reader.rows import Candidate
 
 def found_by_each(mode: Mode, candidates: Sequence[Candidate], blend: Blend, *, asked_in_latin: bool) -> Lists:
     """The lists of the mode's signals. Neighbours, authors and times only lift what others found."""
-    wanted = SIGNALS[mode]
+    wanted, candidates = SIGNALS[mode], in_key_order(candidates)
     lists: dict[Signal, Sequence[Ranked]] = {
         Signal.LEXICAL: by_words(candidates),
         Signal.VECTOR: by_meaning(candidates),

@@ -24,9 +24,8 @@ def by_neighbors(candidates: Sequence[Candidate], scores: Mapping[int, float]) -
     gained = _of_streams(ordered, scores)
     _add_pairs(ordered, scores, gained)
     return ranked(
-        [candidate for candidate in ordered if gained.get(candidate.passage_id, 0.0) > 0.0],
+        ordered.those(lambda candidate: gained.get(candidate.passage_id)),
         raw=lambda candidate: round(gained[candidate.passage_id] / MOST, 9),
-        share=lambda gain: gain,
     )
 
 

@@ -19,7 +19,7 @@ from services.reader.retrieval.blend import Blend
 from services.reader.retrieval.fusion import Fused, fuse
 from services.reader.retrieval.graph import GraphSearch
 from services.reader.retrieval.lists import found_by_each
-from services.reader.retrieval.ranking import Ranked
+from services.reader.retrieval.ranking import Ranked, in_key_order
 from services.reader.retrieval.script import is_latin
 from services.reader.retrieval.signals import SIGNALS, Cause, Mode, Signal, SignalMissing, looked_up
 from services.reader.retrieval.time_expressions import time_window
@@ -131,14 +131,17 @@ class Retriever:
         halfvec = vector.halfvec if isinstance(vector, QueryVector) else None
         words = query.text if Signal.LEXICAL in looked_up(query.mode) else ""
         wanted, limit = await by_all_names(snapshot, query.wanted), max(tuning.SIGNAL_CANDIDATES, query.limit)
-        candidates = await snapshot.search(
-            space,
-            words=words,
-            vector=halfvec,
-            approximate=halfvec is not None and await snapshot.walks_index(space, exact_scan_rows=self.exact_scan_rows),
-            wanted=wanted,
-            limit=limit,
-            window=time_window(query.text, query.clock or datetime.now(UTC)) if query.mode is Mode.FULL else None,
+        candidates = in_key_order(
+            await snapshot.search(
+                space,
+                words=words,
+                vector=halfvec,
+                approximate=halfvec is not None
+                and await snapshot.walks_index(space, exact_scan_rows=self.exact_scan_rows),
+                wanted=wanted,
+                limit=limit,
+                window=time_window(query.text, query.clock or datetime.now(UTC)) if query.mode is Mode.FULL else None,
+            )
         )
         if isinstance(vector, QueryVector) and await _has_no_vectors(snapshot, space, candidates):
             vector = Cause.NO_VECTORS
@@ -196,7 +199,8 @@ async def _about_asked(
     """
     if not any(place.candidate.is_by_named for found in (words, nearest) for place in found):
         return None
-    best = fuse({Signal.LEXICAL: words, Signal.VECTOR: nearest}, asked_in_latin=asked_in_latin)[: tuning.PERSON_FIELD]
+    lists = {Signal.LEXICAL: words, Signal.VECTOR: nearest}
+    best = fuse(lists, asked_in_latin=asked_in_latin, limit=tuning.PERSON_FIELD)
     passages = await snapshot.passages_by_id([each.candidate.passage_id for each in best])
     return about_asked(
         [

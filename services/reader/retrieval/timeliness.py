@@ -10,4 +10,4 @@ from services.reader.rows import Candidate
 
 def by_time(candidates: Sequence[Candidate]) -> list[Ranked]:
     """The candidates that happened, or hold, in the query's window, all alike."""
-    return alike(candidate for candidate in candidates if candidate.is_in_window)
+    return alike([candidate for candidate in candidates if candidate.is_in_window])

@@ -13,7 +13,7 @@ def by_likeness(candidates: Sequence[Candidate]) -> list[Ranked]:
     """The candidates with a name that is alike, those first whose names stand for more of the query; the first has the
     share 1. The raw score is how alike the name is.
     """
-    found = [candidate for candidate in in_key_order(candidates) if candidate.trigram_coverage > 0]
+    found = in_key_order(candidate for candidate in candidates if candidate.trigram_coverage > 0)
     found.sort(key=_recovered, reverse=True)
     return [
         Ranked(candidate, candidate.trigram, _recovered(candidate) / _recovered(found[0]), rank)
