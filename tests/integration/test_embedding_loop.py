@@ -29,6 +29,7 @@ from tests.integration.writing import (
     fact,
     observation,
     serving,
+    typed,
     until_serving,
     writing,
 )
@@ -114,14 +115,14 @@ async def waiting(writer):
 
 async def test_text_is_found_at_once_and_vectors_follow(writer, loop, model):
     """EM-3: the commit needs no embedder; the queue has what waits; the first model that is served makes the space."""
-    await writer.record(observation("1", content="lexically found"))
+    await writer.record(observation("1", content="lexically found", actor=typed("person:bob")))
     assert await writer.rows("SELECT FROM passages WHERE tsv @@ to_tsquery('simple', 'lexically')")
     assert await waiting(writer) == ["lexically found"]
     [worked, idle] = await drained(loop)
     assert (worked.embedded, idle.claimed) == (1, 0)
     assert (await vectors(writer))["lexically found"]["fits"]
     assert await waiting(writer) == []
-    assert model.texts == ["note — 2026-08-01\nlexically found"]
+    assert model.texts == ["[2026-08-01] bob:\nlexically found"]
 
 
 async def test_equal_text_is_embedded_once(writer, loop, model):
