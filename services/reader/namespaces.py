@@ -79,7 +79,7 @@ class Acting:
 
 async def acting(snapshot: Snapshot) -> Acting:
     """What acts in the snapshot's namespace."""
-    row = await _first(snapshot, _SQL.get_settings)
+    row = None if snapshot.is_unconfigured else await _first(snapshot, _SQL.get_settings)
     if row is None:
         return Acting()
     enabled = [(each["pack"], each["version"]) for each in json.loads(row["settings"]).get("packs", ())]

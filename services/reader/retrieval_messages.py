@@ -30,10 +30,10 @@ def to_search_response(found: Retrieved) -> pb.SearchResponse:
     )
 
 
-def to_compile_response(pack: ContextPack, found: Retrieved, trace_id: str) -> pb.CompileContextResponse:
+def to_compile_response(pack: retrieval_pb2.ContextPack, found: Retrieved, trace_id: str) -> pb.CompileContextResponse:
     """The answer to a compilation."""
     return pb.CompileContextResponse(
-        pack=to_pack(pack),
+        pack=pack,
         abstention=enum_value(found.abstention),
         degraded=to_degradations(found),
         relevance=to_relevance(found.relevance),
@@ -108,14 +108,10 @@ def to_budget_message(budget: Budget) -> retrieval_pb2.Budget:
 
 def to_signals(signals: Sequence[SignalScore]) -> list[retrieval_pb2.SignalScore]:
     """What each signal said."""
+    make = retrieval_pb2.SignalScore
     return [
-        retrieval_pb2.SignalScore(
-            signal=enum_value(score.signal),
-            raw=round(score.raw, TOLD_DIGITS),
-            contribution=round(score.contribution, TOLD_DIGITS),
-            rank=score.rank,
-        )
-        for score in signals
+        make(signal=signal, raw=round(raw, TOLD_DIGITS), contribution=round(contribution, TOLD_DIGITS), rank=rank)  # type: ignore[arg-type]  # any of the contract's enums
+        for signal, raw, contribution, rank in signals
     ]
 
 

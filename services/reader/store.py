@@ -95,6 +95,8 @@ class Snapshot:
         self._view = view
         self._seen = (view.namespace, list(view.granted), view.sees_all)
         self._vectors: str | None = None
+        self.is_unconfigured = False
+        """Whether it is known by now that the namespace has no settings of its own."""
         self._passages: dict[int, Row] = {}
         # By observation: it, or nothing where it is not visible.
         self._origins: dict[str, list[Row]] = {}
@@ -107,7 +109,7 @@ class Snapshot:
             [row] = await self._fetch(
                 _SEARCH.prepare_labelled_search, tuning.COUNTED_PASSAGES, list(wanted.labels), tuning.LABEL_SETS
             )
-        self._vectors = row["table_name"] or ""
+        self._vectors, self.is_unconfigured = row["table_name"] or "", row["settings"] is None
         sets, settings = row["label_sets"], json.loads(row["settings"] or "{}")
         return SearchSpace(
             row["passages"],

@@ -6,6 +6,7 @@ import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
+from typing import NamedTuple
 
 from palimpsest.canonical import pack as canonical
 
@@ -18,7 +19,6 @@ from services.reader.compiler.reading import ItemReader
 from services.reader.compiler.rendering import rendered_pack
 from services.reader.namespaces import acting
 from services.reader.retrieval import tuning
-from services.reader.retrieval.fusion import Fused
 from services.reader.retrieval.retrieve import Retrieved
 from services.reader.rows import CRITICAL, Filter, ItemKind
 from services.reader.store import Snapshot
@@ -64,8 +64,7 @@ class Wish:
     """The pack since which changes are told."""
 
 
-@dataclass(frozen=True, slots=True)
-class Traced:
+class Traced(NamedTuple):
     """One candidate of a compilation, and what became of it."""
 
     place: Place
@@ -109,7 +108,9 @@ async def compiled(snapshot: Snapshot, found: Retrieved, wanted: Filter, wish: W
     unit, amount = namespace.budget
     budget = wish.budget or Budget(amount, Unit(unit))
     reader = ItemReader(snapshot, found, namespace, wanted, every_conflict=wish.every_conflict)
-    relevant = _relevant(found.kept, found.tuning.get("pack.floor", tuning.PACK_FLOOR))
+    places = [Place.of(fused) for fused in found.candidates]
+    # What is kept leads the candidates.
+    relevant = _relevant(places[: len(found.kept)], found.tuning.get("pack.floor", tuning.PACK_FLOOR))
     packed = whole = await _packed(reader, relevant, budget)
     known: tuple[Item, ...] = ()
     if wish.former is not None:
@@ -118,7 +119,7 @@ async def compiled(snapshot: Snapshot, found: Retrieved, wanted: Filter, wish: W
     return Compilation(
         pack=pack,
         found=found,
-        candidates=tuple(_traced(found, relevant, whole, packed))[:TRACED_CANDIDATES],
+        candidates=tuple(_traced(found, places, relevant, whole, packed))[:TRACED_CANDIDATES],
         known=known,
         former_names=wish.former.names if wish.former else frozenset(),
         traces_kept_s=namespace.traces_kept_s,
@@ -126,12 +127,11 @@ async def compiled(snapshot: Snapshot, found: Retrieved, wanted: Filter, wish: W
     )
 
 
-def _relevant(kept: Sequence[Fused], share: float) -> list[Place]:
+def _relevant(kept: Sequence[Place], share: float) -> list[Place]:
     """What is worth its room, in the order of packing: of no less than this share of the best score."""
     floor = share * kept[0].score if kept else 0.0
-    places = (Place.of(fused) for fused in kept)
     return sorted(
-        (place for place in places if place.score >= floor or place.importance == CRITICAL),
+        (place for place in kept if place.score >= floor or place.importance == CRITICAL),
         key=lambda place: place.order,
     )
 
@@ -173,21 +173,20 @@ def _pack_id(request: str, items: Sequence[Item], texts: Sequence[str]) -> str:
     return f"pack-{digest[:_ID_DIGITS]}"
 
 
-def _traced(found: Retrieved, relevant: Sequence[Place], whole: Packed, packed: Packed) -> Iterator[Traced]:
+def _traced(
+    found: Retrieved, places: Sequence[Place], relevant: Sequence[Place], whole: Packed, packed: Packed
+) -> Iterator[Traced]:
     """Every candidate, best first, then what only stands beside one."""
-    gates = dict.fromkeys(
-        (fused.candidate.item_id for fused in found.candidates), Gate.CAP if found.kept else Gate.FLOOR
-    )
-    gates.update((fused.candidate.item_id, Gate.FLOOR) for fused in found.kept)
+    gates = dict.fromkeys((place.item_id for place in places), Gate.CAP if found.kept else Gate.FLOOR)
+    gates.update((place.item_id, Gate.FLOOR) for place in places[: len(found.kept)])
     gates.update((place.item_id, Gate.BUDGET) for place in relevant)
     # What a former pack told and is so still is told no second time.
     gates.update((item.item_id, Gate.DUPLICATE) for item in (*whole.folded, *whole.items))
     gates.update((item.item_id, Gate.BUDGET) for item in packed.omitted)
     gates.update((item.item_id, Gate.NONE) for item in packed.items)
-    for fused in found.candidates:
-        place = Place.of(fused)
+    for place in places:
         yield Traced(place, gates[place.item_id])
-    candidates = {fused.candidate.item_id for fused in found.candidates}
+    candidates = {place.item_id for place in places}
     for item in packed.items:
         if item.item_id not in candidates:
             yield Traced(_unfound(item), Gate.NONE)

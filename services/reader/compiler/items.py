@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 from datetime import datetime
+from typing import NamedTuple
 
 from services.reader.compiler.sameness import Gist, longest_word
 from services.reader.retrieval.fusion import Fused, SignalScore
@@ -16,8 +17,7 @@ NO_LONGER_TRUE = 3
 """The number of that DeltaState."""
 
 
-@dataclass(frozen=True, slots=True)
-class Place:
+class Place(NamedTuple):
     """Where an item is stored, and how it was found: not at all, where it only stands beside one that was."""
 
     passage_id: int

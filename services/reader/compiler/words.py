@@ -20,7 +20,7 @@ _NEGATIONS = frozenset(_NEGATION_WORDS.split())
 
 def tokens(text: str) -> list[str]:
     """The words and numbers of a text, in order, as they are written."""
-    return [word for word, _, _ in spans(text)]
+    return [word.rstrip() for word in _TOKEN.findall(text)]
 
 
 def spans(text: str) -> Iterator[tuple[str, int, int]]:
@@ -32,7 +32,8 @@ def spans(text: str) -> Iterator[tuple[str, int, int]]:
 
 def is_number(word: str) -> bool:
     """Whether a word has a digit: a number, a date, a version, an identifier."""
-    return any(map(str.isdigit, word))
+    # Most words are of letters alone, which is told at once.
+    return not word.isalpha() and any(map(str.isdigit, word))
 
 
 def is_negation(word: str) -> bool:

@@ -35,9 +35,14 @@ from shared.timestamps import from_datetime, to_datetime
 _ALWAYS, _NEVER = 2.0, -1.0
 
 
-def to_trace(request: pb.CompileContextRequest, compilation: Compilation, compiled_at: datetime) -> Trace:
-    """What is kept of a compilation."""
-    pack = to_pack(compilation.pack)
+def to_trace(
+    request: pb.CompileContextRequest,
+    compilation: Compilation,
+    compiled_at: datetime,
+    pack: retrieval_pb2.ContextPack | None = None,
+) -> Trace:
+    """What is kept of a compilation, whose pack may be a message already."""
+    pack = pack or to_pack(compilation.pack)
     trace_id = f"{pack.pack_id}-{int(compiled_at.timestamp() * 1_000_000):x}"
     known = retrieval_pb2.ContextPack(items=(to_pack_item(0, item) for item in compilation.known))
     return Trace(

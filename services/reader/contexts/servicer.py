@@ -21,7 +21,7 @@ from services.reader.queries.get_context_trace import get_context_trace
 from services.reader.queries.verify import verify
 from services.reader.request_messages import as_text, to_budget, to_query
 from services.reader.retrieval.retrieve import Retriever
-from services.reader.retrieval_messages import to_compile_response
+from services.reader.retrieval_messages import to_compile_response, to_pack
 from services.reader.settings import ReaderSettings
 from shared.authentication.caller import ADMIN, current_caller
 from shared.database import Database
@@ -60,8 +60,9 @@ class ContextRpcs:
         compilation = await compile_context(
             reading, self.retriever, to_query(request, limit=candidates_for(budget)), wish
         )
-        trace_id = await _leave_trace(self, reading, request, compilation)
-        return to_compile_response(compilation.pack, compilation.found, trace_id)
+        pack = to_pack(compilation.pack)
+        trace_id = await _leave_trace(self, reading, request, compilation, pack)
+        return to_compile_response(pack, compilation.found, trace_id)
 
     async def Explain(self, request: pb.ExplainRequest, context: grpc.aio.ServicerContext) -> pb.ExplainResponse:
         """Says why an item is in a pack or out."""
@@ -99,13 +100,17 @@ class ContextRpcs:
 
 
 async def _leave_trace(
-    servicer: ContextRpcs, reading: ReadContext, request: pb.CompileContextRequest, compilation: Compilation
+    servicer: ContextRpcs,
+    reading: ReadContext,
+    request: pb.CompileContextRequest,
+    compilation: Compilation,
+    pack: retrieval_pb2.ContextPack,
 ) -> str:
     """The id of the trace; empty where none could be left."""
     left_s = deadline_s_left()
     longest_s = servicer.settings.trace_timeout_s
     timeout_s = longest_s if left_s is None else min(longest_s, left_s * _SHARE_OF_THE_REST)
-    trace = messages.to_trace(request, compilation, datetime.now(UTC))
+    trace = messages.to_trace(request, compilation, datetime.now(UTC), pack)
     store = TraceStore(servicer.database)
     is_left = await store.leave(reading.view, current_caller().subject, trace, timeout_s=timeout_s)
     return trace.trace_id if is_left else ""

@@ -56,12 +56,12 @@ class Field:
 
     def told_of(self, candidate: Candidate) -> tuple[SignalScore, ...]:
         """What each signal said of a candidate."""
-        found = ((signal, places.get(candidate.passage_id)) for signal, places in self._places.items())
-        return tuple(
-            SignalScore(signal, place.raw, place.share * self._weighed[signal], place.rank)
-            for signal, place in found
-            if place is not None
-        )
+        passage_id, told = candidate.passage_id, []
+        for signal, places in self._places.items():
+            place = places.get(passage_id)
+            if place is not None:
+                told.append(SignalScore(signal, place.raw, place.share * self._weighed[signal], place.rank))
+        return tuple(told)
 
     @cached_property
     def _places(self) -> dict[Signal, dict[int, Ranked]]:
