@@ -21,7 +21,7 @@ from pydantic import ValidationError
 
 from bench.system import _free_port
 from shared.settings import ServerSettings
-from tests.integration.writing import observation, query
+from tests.integration.writing import observation, query, until_serving
 
 COUNT = 'palimpsest_call_duration_seconds_count{code="OK",method="/palimpsest.v1.WriterService/RecordObservation"}'
 
@@ -221,10 +221,13 @@ async def test_processes_end_with_their_parent(dsn: str) -> None:
 
 
 async def test_the_reader_runs_in_processes_too(dsn: str) -> None:
-    """OP-1: two readers at one port, and both stop."""
-    async with running(dsn, "reader") as group:
+    """OP-1: two readers at one port and at one for probes, and both stop."""
+    health_port = _free_port()
+    async with running(dsn, "reader", health_host="127.0.0.1", health_port=health_port) as group:
         assert len(group.said("listening")) == 2
-        assert not await _refuses(group.target)
+        for target in (group.target, f"127.0.0.1:{health_port}"):
+            async with grpc.aio.insecure_channel(target) as channel:
+                await until_serving(channel, "palimpsest.v1.ReaderService")
         group.parent.terminate()
         assert await group.parent.wait() == 0
 
