@@ -158,6 +158,7 @@ class Database:
         self._settings = settings
         self._pool: Pool | None = None
         self._opening: asyncio.Task[Pool] | None = None
+        self._ending = set[asyncio.Task[None]]()
         self._closed = False
         # Changes are logged, not each failure.
         self._reachable = True
@@ -201,7 +202,8 @@ class Database:
         readonly: bool = False,
         settings: Mapping[str, str] = _NONE,
     ) -> T:
-        """Run `work` in one transaction, under these settings of Postgres, and commit it.
+        """Run `work` in one transaction, under these settings of Postgres, and commit it; what only read is answered
+        before that, unless it is serializable and may still fail.
 
         On a deadlock or serialization failure the whole of `work` runs again, so it must have no other effects;
         after `ATTEMPTS` it is given up with WriteContention. Within `timeout_s` for all attempts together, else
@@ -210,7 +212,8 @@ class Database:
 
         async def attempt(connection: Connection, until: float | None) -> T:
             # One round trip, which the driver's own transactions would make two of.
-            return await _committed(connection, _begin(until, isolation, readonly, settings), work)
+            begin = _begin(until, isolation, readonly, settings)
+            return await _committed(connection, begin, work, later=readonly and isolation != "serializable")
 
         return await self._retried(attempt, timeout_s)
 
@@ -272,7 +275,13 @@ class Database:
                 await self._pool.expire_connections()
             raise sqlstate.translate(error, lost=_is_lost(connection)) from None
         finally:
-            await self._release(connection)
+            if not _is_lost(connection) and connection.is_in_transaction():
+                # It only read, and has its answer, which nobody has to wait for longer.
+                ending = asyncio.create_task(self._end(connection))
+                self._ending.add(ending)
+                ending.add_done_callback(self._ending.discard)
+            else:
+                await self._release(connection)
 
     async def _retried(self, attempt: Callable[[Connection, float | None], Awaitable[T]], timeout_s: float | None) -> T:
         """Attempts a transaction, which ends by the moment given to it, until it meets no conflict, or too many."""
@@ -354,6 +363,16 @@ class Database:
         )
         return self._pool
 
+    async def _end(self, connection: Connection) -> None:
+        """Ends a transaction that only read, and gives its connection back."""
+        try:
+            await connection.execute("COMMIT", timeout=RELEASE_TIMEOUT_S)
+        except (*_DRIVER_ERRORS, OSError) as error:
+            logger.debug("a connection broke while its transaction ended: %s", type(error).__name__)
+            if not _is_lost(connection):
+                connection.terminate()
+        await self._release(connection)
+
     async def _release(self, connection: Connection) -> None:
         try:
             if self._pool is not None:
@@ -374,12 +393,15 @@ def _begin(until: float | None, isolation: Isolation, readonly: bool, settings: 
     return "; ".join(statements)
 
 
-async def _committed(connection: Connection, begin: str, work: Callable[[Connection], Awaitable[T]]) -> T:
-    """What `work` answers, once it is committed."""
+async def _committed(
+    connection: Connection, begin: str, work: Callable[[Connection], Awaitable[T]], *, later: bool = False
+) -> T:
+    """What `work` answers, once it is committed; `later`: that is left to whoever takes the connection back."""
     try:
         await connection.execute(begin)
         result = await work(connection)
-        await connection.execute("COMMIT")
+        if not later:
+            await connection.execute("COMMIT")
     except BaseException:
         if not connection.is_closed() and connection.is_in_transaction():
             await connection.execute("ROLLBACK")

@@ -618,7 +618,11 @@ found AS MATERIALIZED (
         OFFSET 0
     ) AS listed CROSS JOIN LATERAL (
         -- By key, whatever the planner thinks of their number.
-        SELECT * FROM passages WHERE namespace = $1 AND passage_id = listed.passage_id OFFSET 0
+        SELECT passage_id, kind, owner_key, ordinal, status, importance, author_key, source_system, source_stream,
+            occurred_at, place_in_stream, valid_from, valid_to, text
+        FROM passages
+        WHERE namespace = $1 AND passage_id = listed.passage_id
+        OFFSET 0
     ) AS p
 ),
 {told},

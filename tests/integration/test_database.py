@@ -250,6 +250,60 @@ async def test_cancellation_while_waiting_for_a_connection_loses_none(small: Dat
         pass
 
 
+async def test_what_only_reads_is_answered_before_its_transaction_ends(
+    accounts: Database, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """OP-1: the answer is there while COMMIT is yet to come; then the connection is clean, and in the pool again."""
+    may_end, end = asyncio.Event(), Database._end
+
+    async def end_when_told(self: Database, connection: Connection) -> None:
+        await may_end.wait()
+        await end(self, connection)
+
+    async def read(connection: Connection) -> int:
+        balance: int = await connection.fetchval("SELECT balance FROM accounts WHERE id = 1")
+        return balance
+
+    async def are_left() -> int:
+        async with accounts.connection() as connection:
+            count: int = await connection.fetchval(
+                "SELECT count(*) FROM pg_stat_activity WHERE state LIKE 'idle in%' AND datname = current_database()"
+            )
+            return count
+
+    monkeypatch.setattr(Database, "_end", end_when_told)
+    assert await accounts.transaction(read, readonly=True, isolation="repeatable_read", timeout_s=SOON_S) == 0
+    assert await are_left() == 1
+    may_end.set()
+    async with asyncio.timeout(SOON_S):
+        while await are_left():  # noqa: ASYNC110 - only Postgres knows
+            await asyncio.sleep(0.01)
+
+    # Not read-only, nor within an old snapshot.
+    async with accounts.connection() as one, accounts.connection() as other:
+        for connection in (one, other):
+            await connection.execute("UPDATE accounts SET balance = balance + 1 WHERE id = 1")
+    assert await balances(accounts) == [2, 0]
+
+
+async def test_a_connection_that_breaks_after_the_answer_is_replaced(accounts: Database) -> None:
+    """OP-1: a read that has its answer does not fail any more, nor does the next one."""
+
+    async def kill_own_backend_later(connection: Connection) -> int:
+        pid: int = await connection.fetchval("SELECT pg_backend_pid()")
+        async with accounts.connection() as other:
+            await other.fetchval("SELECT pg_terminate_backend($1, 10000)", pid)
+        return pid
+
+    pid = await accounts.transaction(kill_own_backend_later, readonly=True, timeout_s=SOON_S)
+
+    async def own_pid(connection: Connection) -> int:
+        own: int = await connection.fetchval("SELECT pg_backend_pid()")
+        return own
+
+    assert pid not in [await accounts.transaction(own_pid, readonly=True, timeout_s=SOON_S) for _ in range(4)]
+
+
 async def test_a_restart_of_postgres_needs_no_restart_of_ours(own_postgres: EmbeddedPostgres) -> None:
     """OP-1, faults 26: what was under way fails within its deadline, later calls work."""
     database = Database.open(DatabaseSettings(dsn=own_postgres.dsn(), pool_min=2, pool_max=2))
