@@ -381,7 +381,9 @@ scored AS MATERIALIZED (
         posted.passage_id,
         sum(idf * posted.rank * CASE WHEN is_term THEN 1 ELSE 0.5 END) AS words,
         coalesce(sum(idf) FILTER (WHERE is_term), 0) AS covered
-    FROM weighed CROSS JOIN LATERAL unnest(passage_ids, ranks) AS posted (passage_id, rank)
+    FROM weighed CROSS JOIN LATERAL (
+        SELECT unnest(passage_ids) AS passage_id, unnest(ranks) AS rank
+    ) AS posted
     GROUP BY posted.passage_id
 ),
 {unheld}
@@ -519,12 +521,20 @@ alike AS MATERIALIZED (
     GROUP BY passage_id
 ),
 
+-- fragment: by_key
+-- What is read of a passage that was `listed`; by key, whatever the planner thinks of their number.
+        SELECT passage_id, kind, owner_key, ordinal, status, importance, author_key, source_system, source_stream,
+            occurred_at, place_in_stream, valid_from, valid_to, text, length(text) AS letters
+        FROM passages
+        WHERE namespace = $1 AND passage_id = listed.passage_id
+        OFFSET 0
+
 -- fragment: about
 -- What is told of a passage `p` that was found.
         p.passage_id, p.kind, p.owner_key, p.ordinal, p.status, p.importance, p.author_key, p.source_system,
         p.source_stream, p.occurred_at, p.place_in_stream,
         -- Bytes beyond one a character: Latin has next to none, every other script at least one a letter.
-        octet_length(p.text) - length(p.text) < $15 * length(p.text) AS is_latin,
+        octet_length(p.text) - p.letters < $15 * p.letters AS is_latin,
         CASE
             WHEN $28 IS NULL AND $29 IS NULL THEN false
             WHEN p.kind IN (2, 4) THEN coalesce(p.valid_from, p.valid_to) IS NOT NULL
@@ -534,7 +544,8 @@ alike AS MATERIALIZED (
                 AND ($29 IS NULL OR p.occurred_at < $29 + CASE WHEN p.author_key <> '' THEN $30 ELSE interval '0' END)
         END AS is_in_window,
         CASE WHEN p.author_key <> '' THEN p.source_system || '/' || nullif(p.source_stream, '') END AS stream,
-        p.author_key <> '' AND p.text ~ '\?\s*$' AS is_question
+        -- An expression costs more than a mark is sought for.
+        p.author_key <> '' AND p.text LIKE '%?%' AND p.text ~ '\?\s*$' AS is_question
 
 -- fragment: told
 -- Candidates, as they are given back.
@@ -617,12 +628,7 @@ found AS MATERIALIZED (
         WHERE placed.distance IS NOT NULL OR ranked.place <= $6
         OFFSET 0
     ) AS listed CROSS JOIN LATERAL (
-        -- By key, whatever the planner thinks of their number.
-        SELECT passage_id, kind, owner_key, ordinal, status, importance, author_key, source_system, source_stream,
-            occurred_at, place_in_stream, valid_from, valid_to, text
-        FROM passages
-        WHERE namespace = $1 AND passage_id = listed.passage_id
-        OFFSET 0
+{by_key}
     ) AS p
 ),
 {told},
@@ -644,8 +650,10 @@ found AS MATERIALIZED (
     SELECT
 {about},
         NULL::float8 AS distance, NULL::float8 AS words, NULL::float8 AS coverage, false AS has_neighbors,
-        alike.likeness, alike.recovered
-    FROM alike JOIN passages AS p ON p.namespace = $1 AND p.passage_id = alike.passage_id
+        listed.likeness, listed.recovered
+    FROM alike AS listed CROSS JOIN LATERAL (
+{by_key}
+    ) AS p
 ),
 {told},
     p.likeness,
