@@ -7,7 +7,7 @@ from datetime import datetime
 from palimpsest.v1 import reader_service_pb2 as pb
 from palimpsest.v1 import reference_pb2, retrieval_pb2
 
-from services.reader.compiler.compiling import Compilation, Traced
+from services.reader.compiler.compiling import Compilation
 from services.reader.compiler.delta import Former
 from services.reader.compiler.gates import Gate
 from services.reader.compiler.items import NO_LONGER_TRUE, Item
@@ -19,12 +19,12 @@ from services.reader.request_messages import to_query
 from services.reader.retrieval.fusion import SignalScore
 from services.reader.retrieval.signals import SIGNALS, Signal
 from services.reader.retrieval_messages import (
+    add_signals,
     to_degradations,
     to_pack,
     to_pack_item,
     to_provenance_link,
     to_relevance,
-    to_signals,
 )
 from services.reader.rows import Filter, Origin, Row
 from services.reader.verifying.verdicts import PackedText, Verified
@@ -63,25 +63,21 @@ def _trace(
     request: pb.CompileContextRequest, compilation: Compilation, trace_id: str, compiled_at: datetime
 ) -> retrieval_pb2.ContextTrace:
     found = compilation.found
-    return retrieval_pb2.ContextTrace(
+    trace = retrieval_pb2.ContextTrace(
         trace_id=trace_id,
         namespace=request.namespace,
         compiled_at=from_datetime(compiled_at),
         query=request.query,
         pack_id=compilation.pack.pack_id,
-        candidates=map(_to_traced, compilation.candidates),
         timings_ms=compilation.timings_ms,
         degraded=to_degradations(found),
         abstention=enum_value(found.abstention),
         relevance=to_relevance(found.relevance),
     )
-
-
-def _to_traced(traced: Traced) -> retrieval_pb2.TracedCandidate:
-    place = traced.place
-    return retrieval_pb2.TracedCandidate(
-        item_id=place.item_id, score=place.score, signals=to_signals(place.signals), gate=enum_value(traced.gate)
-    )
+    for place, gate in compilation.candidates:
+        candidate = trace.candidates.add(item_id=place.item_id, score=place.score, gate=enum_value(gate))
+        add_signals(candidate.signals, place.signals)
+    return trace
 
 
 def to_former(packed: Row) -> Former:
@@ -128,12 +124,13 @@ def to_traced_item(stored: Row, item_id: str) -> TracedItem:
 
 def to_explain_response(explanation: Explanation) -> pb.ExplainResponse:
     """Why an item is in a pack, or is not."""
-    return pb.ExplainResponse(
+    message = pb.ExplainResponse(
         gate=enum_value(explanation.gate),
-        signals=to_signals(explanation.signals),
         explanation=explanation.words,
         provenance=map(to_provenance_link, explanation.provenance),
     )
+    add_signals(message.signals, explanation.signals)
+    return message
 
 
 def to_verify_response(sentences: list[Verified]) -> pb.VerifyResponse:
