@@ -251,7 +251,7 @@ async def test_cancellation_while_waiting_for_a_connection_loses_none(small: Dat
 
 
 async def test_what_only_reads_is_answered_before_its_transaction_ends(
-    accounts: Database, monkeypatch: pytest.MonkeyPatch
+    accounts: Database, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """OP-1: the answer is there while COMMIT is yet to come; then the connection is clean, and in the pool again."""
     may_end, end = asyncio.Event(), Database._end
@@ -278,6 +278,9 @@ async def test_what_only_reads_is_answered_before_its_transaction_ends(
     async with asyncio.timeout(SOON_S):
         while await are_left():  # noqa: ASYNC110 - only Postgres knows
             await asyncio.sleep(0.01)
+    assert "active transaction" not in caplog.text, (
+        "it was given back as it should be, and not cleaned up by the driver"
+    )
 
     # Not read-only, nor within an old snapshot.
     async with accounts.connection() as one, accounts.connection() as other:
