@@ -13,31 +13,27 @@
 (EXISTS (SELECT FROM links WHERE namespace = $1)
     OR EXISTS (SELECT FROM facts WHERE namespace = $1 AND object_key IS NOT NULL))
 
--- fragment: is_few
--- Whether the namespace has at most 3,000 passages, whoever sees them. All that is searched then is found by the namespace
--- in an index, so that one plan fits all, and the time to make others is saved.
-(SELECT count(*) <= 3000 FROM (SELECT FROM passages WHERE namespace = $1 AND NOT hidden LIMIT 3001) AS some_of_all)
-
 -- fragment: planned
--- How what follows is planned, by whether the namespace is small.
+-- How what follows is planned, by whether the namespace is small, whoever sees what is in it. All that is searched there is
+-- found by the namespace in an index, so that one plan fits all, and the time to make others is saved.
 set_config('plan_cache_mode', CASE WHEN few.are_all THEN 'force_generic_plan' ELSE 'force_custom_plan' END, true),
     set_config('enable_seqscan', CASE WHEN few.are_all THEN 'off' ELSE 'on' END, true)
 
 -- name: prepare_search
 -- The active vector space, the namespace's settings, whether it has a graph, whether it is small, and the number of passages,
--- counted up to $4. For a caller from whom labels hide nothing: the index alone tells the number.
+-- counted up to $4; of at most $5 it is small. For a caller from whom labels hide nothing: the index alone tells the number.
 SELECT size.passages, space.fingerprint, space.table_name, NULL::bigint[] AS label_sets, {settings} AS settings,
     {has_edges} AS has_edges, few.are_all AS is_few, {planned}
 FROM (
     SELECT count(*) AS passages
     FROM (SELECT FROM passages WHERE namespace = $1 AND NOT hidden LIMIT $4) AS counted
     WHERE $3::boolean OR $2::text[] IS NULL
-) AS size CROSS JOIN LATERAL (SELECT size.passages <= 3000 AS are_all) AS few
+) AS size CROSS JOIN LATERAL (SELECT size.passages <= $5::bigint AS are_all) AS few
     LEFT JOIN embedding_spaces AS space ON space.state = 'active';
 
 -- name: prepare_labelled_search
 -- As above, where labels hide something: also which sets of labels caller and request ($5) let through; NULL where the
--- namespace has more than $6 sets. Each set is found by one step over the index, however many rows have it.
+-- namespace has more than $6 sets; of at most $7 passages it is small. Each set is found by one step over the index, however many rows have it.
 WITH RECURSIVE met AS (
     (
         SELECT label_set(restricting, applies) AS id, restricting, applies
@@ -89,7 +85,10 @@ counted AS (
 )
 SELECT size.passages, space.fingerprint, space.table_name, CASE WHEN label_sets.are_all THEN applying END AS label_sets,
     {settings} AS settings, {has_edges} AS has_edges, few.are_all AS is_few, {planned}
-FROM (SELECT {is_few} AS are_all) AS few CROSS JOIN label_sets CROSS JOIN (SELECT count(*) AS passages FROM counted) AS size
+FROM (
+        SELECT count(*) <= $7 AS are_all
+        FROM (SELECT FROM passages WHERE namespace = $1 AND NOT hidden LIMIT $7::bigint + 1) AS some_of_all
+    ) AS few CROSS JOIN label_sets CROSS JOIN (SELECT count(*) AS passages FROM counted) AS size
     LEFT JOIN embedding_spaces AS space ON space.state = 'active';
 
 -- name: walks_index
@@ -201,6 +200,11 @@ SELECT
     -- People speak of what has happened for a while after it.
     $30::interval AS spoken_of_for
 
+-- fragment: is_meant
+-- Rules that have a holder apply to it alone.
+(p.kind <> 4 OR coalesce(p.meta ->> 'rule_holder', '') = ''
+            OR concat_ws(' ', p.meta ->> 'rule_scope', p.meta ->> 'rule_holder') = ANY ($10))
+
 -- fragment: passes
 -- What a passage `p` must be to be searched at all. In each signal, so that it acts before ranking.
     NOT p.hidden
@@ -211,9 +215,7 @@ SELECT
     AND (p.kind IN (1, 3) OR (
         (p.valid_from IS NULL OR p.valid_from <= coalesce($8, now()))
         AND (p.valid_to IS NULL OR p.valid_to > coalesce($8, now()))
-        -- Rules that have a holder apply to it alone.
-        AND (p.kind <> 4 OR coalesce(p.meta ->> 'rule_holder', '') = ''
-            OR concat_ws(' ', p.meta ->> 'rule_scope', p.meta ->> 'rule_holder') = ANY ($10))
+        AND {is_meant}
         -- A fact is visible only where some evidence and both its ends are.
         AND ($3 OR p.kind <> 2 OR EXISTS (
             SELECT FROM facts AS f
@@ -265,16 +267,19 @@ SELECT
 -- Nothing where nothing is hidden.
     visible(v.restricting, $2, $3) AND applicable(v.applies, $7)
 
--- fragment: nearest_exact
--- The sum keeps the planner from walking the index. Sorted before the join, so that the rest of the filter is asked of
--- the nearest only, until enough have passed it.
-    SELECT v.passage_id, v.distance
-    FROM (
+-- fragment: by_distance
+-- All vectors, the nearest first. The sum keeps the planner from walking the index.
         SELECT v.passage_id, (v.embedding <=> $5) + 0 AS distance
         FROM {vectors} AS v
         WHERE v.namespace = $1 AND NOT v.hidden AND {labels}
         ORDER BY distance, v.passage_id
         OFFSET 0
+
+-- fragment: nearest_exact
+-- Sorted before the join, so that the rest of the filter is asked of the nearest only, until enough have passed it.
+    SELECT v.passage_id, v.distance
+    FROM (
+{by_distance}
     ) AS v JOIN passages AS p ON p.namespace = $1 AND p.passage_id = v.passage_id
     WHERE {passes} AND {filter}
     ORDER BY v.distance, v.passage_id
@@ -285,11 +290,7 @@ SELECT
 -- for every namespace would rather hold each against all.
     SELECT v.passage_id, v.distance
     FROM (
-        SELECT v.passage_id, (v.embedding <=> $5) + 0 AS distance
-        FROM {vectors} AS v
-        WHERE v.namespace = $1 AND NOT v.hidden AND {labels}
-        ORDER BY distance, v.passage_id
-        OFFSET 0
+{by_distance}
     ) AS v CROSS JOIN LATERAL (
         SELECT FROM passages AS p
         WHERE p.namespace = $1 AND p.passage_id = v.passage_id AND {passes} AND {filter}

@@ -104,10 +104,14 @@ class Snapshot:
     async def prepare_search(self, wanted: Filter) -> SearchSpace:
         """Says what a search meets."""
         if self._view.sees_all and not wanted.labels:
-            [row] = await self._fetch(_SEARCH.prepare_search, tuning.COUNTED_PASSAGES)
+            [row] = await self._fetch(_SEARCH.prepare_search, tuning.COUNTED_PASSAGES, tuning.FEW_PASSAGES)
         else:
             [row] = await self._fetch(
-                _SEARCH.prepare_labelled_search, tuning.COUNTED_PASSAGES, list(wanted.labels), tuning.LABEL_SETS
+                _SEARCH.prepare_labelled_search,
+                tuning.COUNTED_PASSAGES,
+                list(wanted.labels),
+                tuning.LABEL_SETS,
+                tuning.FEW_PASSAGES,
             )
         self._vectors, self.is_unconfigured = row["table_name"] or "", row["settings"] is None
         sets, settings = row["label_sets"], json.loads(row["settings"] or "{}")

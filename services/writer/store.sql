@@ -13,19 +13,30 @@ FROM unnest($1::bigint[], $2::boolean[]) AS wanted (key, exclusive);
 -- Locks a namespace till the end of the transaction, and says what a writer must know of it.
 SELECT settings_version, has_statements, has_marks FROM lock_for_writing($1, $2, $3, $4);
 
+-- fragment: observation_columns
+        namespace, observation_id, content_hash, source_system, source_stream, external_id, revision, kind, occurred_at,
+        actor_key, subject_key, scopes, restricting, applies, content, data, message, trace_id, status, failures, private_to
+
+-- fragment: observation_values
+-- The columns of `given`.
+           namespace, observation_id, content_hash, source_system, source_stream, external_id, revision, kind, occurred_at,
+           actor_key, subject_key, scopes, restricting, applies, content, data::json, message,
+           trace_id, status, failures::jsonb, private_to
+
+-- fragment: observation_types
+        namespace text, observation_id text, content_hash text, source_system text, source_stream text,
+        external_id text, revision text, kind text, occurred_at timestamptz, actor_key text, subject_key text,
+        scopes text[], restricting text[], applies text[], content text, data text, message bytea,
+        trace_id text, status smallint, failures text, private_to text
+
 -- name: claim_observations
 -- Stores those that are not stored yet. Waits for whoever is storing one of them right now.
 INSERT INTO observations (
-    namespace, observation_id, content_hash, source_system, source_stream, external_id, revision, kind, occurred_at,
-    actor_key, subject_key, scopes, restricting, applies, content, data, message, trace_id, status, failures, private_to)
-SELECT namespace, observation_id, content_hash, source_system, source_stream, external_id, revision, kind, occurred_at,
-       actor_key, subject_key, scopes, restricting, applies, content, data::json, message,
-       trace_id, status, failures::jsonb, private_to
+{observation_columns})
+SELECT
+{observation_values}
 FROM json_to_recordset($1::json) AS given (
-    namespace text, observation_id text, content_hash text, source_system text, source_stream text,
-    external_id text, revision text, kind text, occurred_at timestamptz, actor_key text, subject_key text,
-    scopes text[], restricting text[], applies text[], content text, data text, message bytea,
-    trace_id text, status smallint, failures text, private_to text)
+{observation_types})
 ON CONFLICT (namespace, observation_id) DO NOTHING
 RETURNING namespace, observation_id, recorded_at;
 
@@ -36,16 +47,11 @@ WITH state AS MATERIALIZED (
     SELECT settings_version, has_statements, has_marks FROM lock_for_writing($1, $2, $3, $4)
 ), claimed AS (
     INSERT INTO observations (
-        namespace, observation_id, content_hash, source_system, source_stream, external_id, revision, kind, occurred_at,
-        actor_key, subject_key, scopes, restricting, applies, content, data, message, trace_id, status, failures, private_to)
-    SELECT namespace, observation_id, content_hash, source_system, source_stream, external_id, revision, kind, occurred_at,
-           actor_key, subject_key, scopes, restricting, applies, content, data::json, message,
-           trace_id, status, failures::jsonb, private_to
+{observation_columns})
+    SELECT
+{observation_values}
     FROM state, json_to_recordset($6::json) AS given (
-        namespace text, observation_id text, content_hash text, source_system text, source_stream text,
-        external_id text, revision text, kind text, occurred_at timestamptz, actor_key text, subject_key text,
-        scopes text[], restricting text[], applies text[], content text, data text, message bytea,
-        trace_id text, status smallint, failures text, private_to text)
+{observation_types})
     WHERE state.settings_version = $5 AND NOT state.has_statements AND NOT state.has_marks
     ON CONFLICT (namespace, observation_id) DO NOTHING
     RETURNING observation_id, recorded_at

@@ -10,10 +10,11 @@ from pathlib import Path
 from services.reader.compiler.gates import Gate
 from services.reader.compiler.items import Place
 from services.reader.rows import Filter, ItemKind, Row
+from services.reader.search_statement import SQL, search_arguments
 from services.reader.store import Snapshot
 from shared.statements import load_statements
 
-_SQL = load_statements(Path(__file__).with_name("standing.sql"))
+_SQL = load_statements(Path(__file__).with_name("standing.sql"), SQL)
 _CHUNK = "chunk:"
 # A number of FactClosure.
 _CORRECTED = 4
@@ -43,24 +44,8 @@ async def standing(snapshot: Snapshot, item_ids: Iterable[str], wanted: Filter, 
     if not asked:
         return {}
     kinds, keys, ordinals = zip(*map(_parts, asked), strict=True)
-    rows = await snapshot.run(
-        _SQL.standing,
-        list(kinds),
-        list(keys),
-        list(ordinals),
-        list(wanted.labels),
-        wanted.as_of,
-        wanted.include_drafts,
-        list(wanted.item_kinds),
-        list(wanted.entity_kinds),
-        list(wanted.source_systems),
-        wanted.occurred_from,
-        wanted.occurred_before,
-        list(wanted.entity_keys),
-        wanted.meta,
-        snapshot.holders(wanted),
-        query,
-    )
+    arguments = search_arguments(wanted, snapshot.holders(wanted), passages=0, limit=0, label_sets=None)
+    rows = await snapshot.run(_SQL.standing, query, None, *arguments, list(kinds), list(keys), list(ordinals))
     return {item_id: _standing(item_id, key, row, wanted) for item_id, key, row in zip(asked, keys, rows, strict=True)}
 
 

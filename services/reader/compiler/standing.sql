@@ -3,11 +3,13 @@
 
 -- name: standing
 -- Of each item, in the order given, where it is stored and which gates of retrieval it passes now, gate by gate. An item is a
--- kind ($4: 1 a chunk, 0 anything else), a key ($5) and an ordinal ($6). $7 labels of the request; $8 the moment; $9 drafts
--- too; $10 kinds of items; $11 kinds of owners; $12 systems; $13 and $14 the window of occurred_at; $15 keys of entities; $16
--- conditions on meta; $17 who is asking, as rules name their holders; $18 the query's words.
-WITH query AS MATERIALIZED (
-    SELECT string_agg(array_to_tsvector(ARRAY[lexeme])::text, ' | ')::tsquery AS words FROM unnest(lexemes($18::text))
+-- kind ($31: 1 a chunk, 0 anything else), a key ($32) and an ordinal ($33). The others are named in `parameters`, as are the
+-- conditions that are those of a search itself.
+WITH parameters AS (
+{parameters}
+),
+query AS MATERIALIZED (
+    SELECT string_agg(array_to_tsvector(ARRAY[lexeme])::text, ' | ')::tsquery AS words FROM unnest(lexemes($4))
 )
 SELECT
     p.passage_id, coalesce(p.kind, CASE WHEN f.fact_id IS NOT NULL THEN 2 WHEN e.natural_key IS NOT NULL THEN 3 END) AS kind,
@@ -32,8 +34,7 @@ SELECT
                 WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id AND visible(o.restricting, $2, $3)))))
     ) AS is_visible,
     applicable(coalesce(p.applies, f.applies, e.applies, '{}'), $7)
-        AND (p.kind IS DISTINCT FROM 4 OR coalesce(p.meta ->> 'rule_holder', '') = ''
-            OR concat_ws(' ', p.meta ->> 'rule_scope', p.meta ->> 'rule_holder') = ANY ($17::text[])) AS is_applicable,
+        AND {is_meant} AS is_applicable,
     coalesce(f.superseded_by, '{}') AS superseded_by,
     coalesce(f.closure, 0) AS closure,
     coalesce(f.obsolete_at, e.obsolete_at) AS obsolete_at,
@@ -41,7 +42,7 @@ SELECT
     coalesce(p.valid_to, f.valid_to) AS valid_to,
     (p.kind IS DISTINCT FROM 2 AND p.kind IS DISTINCT FROM 4 AND f.fact_id IS NULL)
         OR ((coalesce(p.valid_from, f.valid_from) IS NULL
-                OR coalesce(p.valid_from, f.valid_from) <= coalesce($8::timestamptz, now()))
+                OR coalesce(p.valid_from, f.valid_from) <= coalesce($8, now()))
             AND (coalesce(p.valid_to, f.valid_to) IS NULL
                 OR coalesce(p.valid_to, f.valid_to) > coalesce($8, now()))) AS holds,
     coalesce(f.evidence_lost, false) AS is_evidence_lost,
@@ -53,26 +54,11 @@ SELECT
         AND (p.status IN (1, 3) OR ($9 AND p.status = 2))
         AND (p.expires_at IS NULL OR p.expires_at > now())
         AND NOT p.hidden AS is_current,
-    p.passage_id IS NOT NULL
-        AND ($10::smallint[] = '{}' OR p.kind = ANY ($10))
-        AND ($11::text[] = '{}' OR (p.kind <> 2 AND p.owner_kind = ANY ($11)))
-        AND ($12::text[] = '{}' OR p.source_system = ANY ($12))
-        AND ($13::timestamptz IS NULL OR p.occurred_at >= $13)
-        AND ($14::timestamptz IS NULL OR p.occurred_at < $14)
-        AND ($15::text[] = '{}' OR p.owner_key = ANY ($15) OR f.subject_key = ANY ($15))
-        AND ($16::text = '[]' OR NOT EXISTS (
-            SELECT FROM jsonb_array_elements($16::jsonb) AS condition
-            WHERE NOT CASE
-                WHEN condition ? 'any_of' THEN EXISTS (
-                    SELECT FROM jsonb_array_elements(condition -> 'any_of') AS wanted
-                    WHERE p.meta -> (condition ->> 'key') @> wanted)
-                WHEN jsonb_typeof(p.meta -> (condition ->> 'key')) = 'number' THEN
-                    (p.meta -> (condition ->> 'key'))::numeric
-                    BETWEEN (condition ->> 'minimum')::numeric AND (condition ->> 'maximum')::numeric
-                ELSE false
-            END)) AS is_wanted,
+    p.passage_id IS NOT NULL AND (
+{wanted}
+    ) AS is_wanted,
     coalesce(p.tsv @@ (SELECT words FROM query), false) AS has_words
-FROM unnest($4::smallint[], $5::text[], $6::integer[]) WITH ORDINALITY AS item (kind, key, ordinal, place)
+FROM unnest($31::smallint[], $32::text[], $33::integer[]) WITH ORDINALITY AS item (kind, key, ordinal, place)
 LEFT JOIN LATERAL (
     SELECT *
     FROM passages

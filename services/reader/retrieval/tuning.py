@@ -20,6 +20,10 @@ QUERY_CHARS = 2_000
 COUNTED_ROWS = 20_000
 """Rows up to which a lexeme's frequency is counted, and that one query's words can bring at most."""
 
+FEW_PASSAGES = 3_000
+"""Passages up to which a namespace is small: each that holds a word of the query is scored, however common that is, and
+all small ones share one plan."""
+
 COUNTED_PASSAGES = 25_000
 """Passages of a namespace up to which they are counted: only the rarity of words is told by it, by the logarithm."""
 
