@@ -406,7 +406,13 @@ CREATE TABLE embedding_spaces (
     table_name text NOT NULL UNIQUE CHECK (table_name ~ '^vectors_[0-9a-f]{24}$'),
     -- active, building, retired
     state text NOT NULL CHECK (state IN ('active', 'building', 'retired')),
-    created_at timestamptz NOT NULL DEFAULT clock_timestamp()
+    created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    -- What the index of its vectors holds: they whole, one bit a dimension, or their beginning (EM-6). Those that it finds are
+    -- held against the query whole.
+    first_pass text NOT NULL DEFAULT 'whole' CHECK (first_pass IN ('whole', 'binary', 'truncated')),
+    -- Of what the index holds; NULL: whole.
+    first_pass_dimension integer,
+    CHECK ((first_pass = 'whole') = (first_pass_dimension IS NULL))
 );
 -- One space is searched.
 CREATE UNIQUE INDEX embedding_spaces_one_active ON embedding_spaces (state) WHERE state = 'active';
@@ -449,6 +455,39 @@ BEGIN
     EXECUTE format(
         'CREATE INDEX IF NOT EXISTS %1$I ON %2$I USING hnsw (embedding halfvec_cosine_ops) WHERE NOT hidden',
         table_name || '_by_meaning', table_name);
+END
+$$;
+
+-- Makes what tells the form of a vector that the index of a space holds, where that is not the whole (EM-6). `binary`: one bit a
+-- dimension, on which side of the middle of all it lies there, less what it has of the middle itself; most models put all
+-- vectors into one narrow cone, and the signs alone would tell next to nothing. `truncated`: the first numbers.
+CREATE FUNCTION define_first_pass(table_name text, form text, dimension integer) RETURNS void
+    LANGUAGE plpgsql
+AS $$
+DECLARE
+    sample CONSTANT integer := 10000;
+    middle halfvec;
+BEGIN
+    IF form = 'truncated' THEN
+        EXECUTE format(
+            'CREATE OR REPLACE FUNCTION %1$I(embedding halfvec) RETURNS halfvec
+             LANGUAGE sql IMMUTABLE PARALLEL SAFE RETURN subvector(embedding, 1, %2$s)',
+            table_name || '_truncated', dimension);
+        RETURN;
+    END IF;
+    EXECUTE format(
+        'SELECT l2_normalize(avg(embedding)) FROM (
+             SELECT embedding FROM %1$I WHERE random() * (SELECT count(*) FROM %1$I) < %2$s) AS some',
+        table_name, sample) INTO middle;
+    IF middle IS NULL THEN
+        RAISE EXCEPTION 'the space has no vectors yet' USING ERRCODE = 'object_not_in_prerequisite_state';
+    END IF;
+    EXECUTE format(
+        'CREATE OR REPLACE FUNCTION %1$I(embedding halfvec) RETURNS bit
+         LANGUAGE sql IMMUTABLE PARALLEL SAFE
+         RETURN binary_quantize(
+             embedding - array_fill((-(embedding <#> %2$L::halfvec))::real, ARRAY[%3$s])::vector::halfvec * %2$L::halfvec)',
+        table_name || '_binary', middle, dimension);
 END
 $$;
 
@@ -1082,7 +1121,8 @@ BEGIN
     has_marks := EXISTS (SELECT FROM item_marks WHERE namespace = name)
         OR EXISTS (SELECT FROM sources WHERE namespace = name AND state <> 1)
         OR EXISTS (SELECT FROM obsolete_marks WHERE namespace = name)
-        OR EXISTS (SELECT FROM vault_observations WHERE namespace = name);
+        OR EXISTS (SELECT FROM vault_observations WHERE namespace = name)
+        OR EXISTS (SELECT FROM tombstones WHERE namespace = name);
     RETURN NEXT;
 END
 $$;
@@ -1131,4 +1171,124 @@ CREATE TABLE snapshot_facts (
     snapshot_id text NOT NULL,
     taken_at timestamptz NOT NULL,
     PRIMARY KEY (namespace, fact_id, source, scope)
+);
+
+-- What was done that people may have to answer for (AU-1). Nothing may change or remove an event, whoever asks: triggers refuse it.
+-- Rows come by `append_audit` alone. Personal data is here only as hashes and masks, for no purge reaches this table.
+CREATE TABLE audit_events (
+    namespace text NOT NULL,
+    -- From 1, without gaps.
+    sequence bigint NOT NULL CHECK (sequence > 0),
+    action text NOT NULL,
+    actor text NOT NULL,
+    target text NOT NULL,
+    -- A JSON object as its caller wrote it, or empty: the hash is over its very characters.
+    details text NOT NULL,
+    trace_id text NOT NULL,
+    recorded_at timestamptz NOT NULL,
+    hash text NOT NULL,
+    -- Of the event before; empty: the first.
+    previous_hash text NOT NULL,
+    PRIMARY KEY (namespace, sequence)
+);
+-- Events of one trace.
+CREATE INDEX audit_events_by_trace ON audit_events (namespace, trace_id, sequence) WHERE trace_id <> '';
+
+-- A field of the canonical form of a message: a text, which is absent where it is empty.
+CREATE FUNCTION canonical_field(number integer, value text) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+    RETURN CASE value
+        WHEN '' THEN ''
+        ELSE number || '=' || octet_length(normalize(value, NFC)) || ':' || normalize(value, NFC)
+    END;
+
+-- The hash of an event, in hex, as the contract's AuditEvent tells it.
+CREATE FUNCTION audit_hash(event audit_events) RETURNS text
+    LANGUAGE sql IMMUTABLE STRICT PARALLEL SAFE
+AS $$
+    SELECT encode(sha256(convert_to(
+        '16:palimpsest.audit1:1' || octet_length(normalize(event.namespace, NFC)) || ':'
+        || normalize(event.namespace, NFC)
+        || '{1=i' || event.sequence || ';'
+        || canonical_field(2, event.action) || canonical_field(3, event.actor) || canonical_field(4, event.target)
+        || canonical_field(5, event.details) || canonical_field(6, event.trace_id)
+        || '7=t' || (extract(epoch FROM event.recorded_at) * 1000000)::bigint || ';'
+        || canonical_field(9, event.previous_hash) || '}', 'UTF8')), 'hex')
+$$;
+
+-- The advisory lock that lets events of a namespace come one after the other. Taken last of all locks.
+CREATE FUNCTION audit_lock(namespace text) RETURNS bigint
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN hashtextextended('palimpsest.audit' || namespace, 0);
+
+-- Appends an event, which is there once the transaction is; returns it. Other events of the namespace wait till then. Acts with the
+-- rights of the owner of the table, so that nobody else needs any.
+CREATE FUNCTION append_audit(
+    namespace text, action text, actor text, target text, details text, trace_id text) RETURNS audit_events
+    LANGUAGE plpgsql VOLATILE STRICT SECURITY DEFINER
+AS $$
+DECLARE
+    event audit_events;
+BEGIN
+    PERFORM pg_advisory_xact_lock(audit_lock($1));
+    -- After the lock: each query of a volatile function sees what was committed up to then.
+    SELECT head.sequence, head.hash INTO event.sequence, event.previous_hash
+    FROM audit_events AS head WHERE head.namespace = $1 ORDER BY head.sequence DESC LIMIT 1;
+    event.namespace := $1;
+    event.sequence := coalesce(event.sequence, 0) + 1;
+    event.previous_hash := coalesce(event.previous_hash, '');
+    event.action := $2;
+    event.actor := $3;
+    event.target := $4;
+    event.details := $5;
+    event.trace_id := $6;
+    event.recorded_at := clock_timestamp();
+    event.hash := audit_hash(event);
+    INSERT INTO audit_events SELECT (event).*;
+    RETURN event;
+END
+$$;
+-- What it names is sought in this schema only, whatever its caller's path is.
+DO $$
+BEGIN
+    EXECUTE format(
+        'ALTER FUNCTION append_audit(text, text, text, text, text, text) SET search_path = pg_catalog, %I, pg_temp',
+        current_schema());
+END
+$$;
+
+CREATE FUNCTION refuse_change() RETURNS trigger
+    LANGUAGE plpgsql
+AS $$
+BEGIN
+    RAISE insufficient_privilege USING MESSAGE = format('%s is append-only', TG_TABLE_NAME);
+END
+$$;
+CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_events
+    FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
+-- For replicating sessions, in which other triggers sleep, too.
+ALTER TABLE audit_events ENABLE ALWAYS TRIGGER append_only;
+
+-- What erasures removed, for those who asked for them (AU-3).
+CREATE TABLE erasure_receipts (
+    namespace text NOT NULL,
+    receipt_id text NOT NULL,
+    erased_at timestamptz NOT NULL,
+    -- Numbers of rows, by what they were.
+    counts jsonb NOT NULL,
+    actor text NOT NULL DEFAULT '',
+    reason text NOT NULL DEFAULT '',
+    -- Hash of its event in the audit.
+    audit_hash text NOT NULL DEFAULT '',
+    PRIMARY KEY (namespace, receipt_id)
+);
+
+-- What was purged and must not come back by a late delivery. An observation's id is a hash of its identity, and all that is left.
+CREATE TABLE tombstones (
+    namespace text NOT NULL,
+    observation_id text NOT NULL,
+    -- Empty: whatever comes under the identity is kept out; else only the same content, for another may be its correction.
+    content_hash text NOT NULL DEFAULT '',
+    erased_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    PRIMARY KEY (namespace, observation_id)
 );

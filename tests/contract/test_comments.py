@@ -12,7 +12,7 @@ from tests.contract.contract import PROTOS, Element, elements, parsed
 SENTENCE = re.compile(r"^[A-Z`].*\.$", re.DOTALL)
 FEWEST_WORDS = 4
 
-END_WITH_TEST_VECTORS = {"palimpsest.v1.Observation", "palimpsest.v1.FactAssertion"}
+END_WITH_TEST_VECTORS = {"palimpsest.v1.AuditEvent", "palimpsest.v1.Observation", "palimpsest.v1.FactAssertion"}
 
 UNDOCUMENTED = """
 syntax = "proto3";

@@ -1,0 +1,83 @@
+"""The audit (AU-1): events that are there once the caller's transaction is, each with the hash of the one before.
+
+An event outlives every purge, so it names things by stable ids, hashes and masked forms, never by their content.
+"""
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from datetime import datetime
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from palimpsest.canonical import pack
+
+from shared.database import Connection
+from shared.statements import load_statements
+from shared.telemetry import current_trace_id
+
+_statements = load_statements(Path(__file__).with_name("audit.sql"))
+
+MOST_MASKED_CHARACTERS = 100
+_WORD = re.compile(r"\w+")
+_SHORT = 3
+
+
+class AuditEvent(NamedTuple):
+    """An event as it is stored; fields named after the contract's AuditEvent."""
+
+    namespace: str
+    sequence: int
+    action: str
+    actor: str
+    target: str
+    details: str
+    trace_id: str
+    recorded_at: datetime
+    hash: str
+    previous_hash: str
+
+
+async def append(
+    connection: Connection,
+    namespace: str,
+    *,
+    action: str,
+    actor: str,
+    target: str = "",
+    details: Mapping[str, Any] | str = "",
+    trace_id: str = "",
+) -> AuditEvent:
+    """Append an event in the caller's transaction, which has to be READ COMMITTED; the event as stored.
+
+    Other events of the namespace wait till that transaction ends, so do it last. `details` is an object that goes in as
+    JSON, or JSON text. Without `trace_id` the event is of the trace of the call under way. A replica cannot append:
+    DatabaseUnavailable.
+    """
+    text = details if isinstance(details, str) else json.dumps(details, ensure_ascii=False, separators=(",", ":"))
+    trace_id = trace_id or current_trace_id()
+    row = await connection.fetchrow(_statements.append, namespace, action, actor, target, text, trace_id)
+    assert row is not None
+    return AuditEvent(**dict(row.items()))
+
+
+def digest(namespace: str, text: str) -> str:
+    """A text as a hash, `sha256:` and hex: who knows the text can find it, who does not cannot read it. Empty for none.
+
+    Of the namespace, so that equal texts of two tenants cannot be told to be equal.
+    """
+    if not text:
+        return ""
+    return f"sha256:{hashlib.sha256(pack('palimpsest.audit.text', '1', namespace, text)).hexdigest()}"
+
+
+def masked(text: str) -> str:
+    """A text of which the shape is left: the first letter of each word of four or more, all else of words as `*`."""
+    return _WORD.sub(_masked_word, text[:MOST_MASKED_CHARACTERS])
+
+
+def _masked_word(found: re.Match[str]) -> str:
+    word = found[0]
+    shown = len(word) > _SHORT and word[0].isalpha()
+    return (word[0] if shown else "*") + "*" * (len(word) - 1)

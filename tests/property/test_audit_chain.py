@@ -1,0 +1,120 @@
+"""AU-1: events are numbered and chained in SQL as clients do, by any number of writers, unchanged."""
+
+import asyncio
+from collections import defaultdict
+from typing import Any
+
+import asyncpg
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from palimpsest.audit import event_hash
+from palimpsest.v1 import governance_pb2
+
+from shared import audit
+from shared.database import Database
+from shared.timestamps import from_datetime
+from tests.integration.writing import query
+
+# Characters that both the server and this Python know: of others they may not agree on the normal form.
+TEXTS = st.text(st.characters(exclude_categories=["Cs", "Cn"], exclude_characters="\0"), max_size=40)
+NAMES = st.text(
+    st.characters(min_codepoint=0x21, max_codepoint=0x44F, exclude_characters="\x7f"), min_size=1, max_size=9
+)
+EVENTS = st.tuples(NAMES, TEXTS, TEXTS, TEXTS, TEXTS)
+
+
+def message(row: dict[str, Any]) -> governance_pb2.AuditEvent:
+    """The contract's event."""
+    fields = {name: value for name, value in row.items() if name not in ("namespace", "recorded_at")}
+    return governance_pb2.AuditEvent(recorded_at=from_datetime(row["recorded_at"]), **fields)
+
+
+async def append(database: Database, event: tuple[str, ...]) -> audit.AuditEvent:
+    namespace, action, actor, target, details = event
+
+    async def work(connection: Any) -> audit.AuditEvent:
+        return await audit.append(
+            connection, namespace, action=action, actor=actor, target=target, details=details, trace_id="t"
+        )
+
+    return await database.transaction(work)
+
+
+async def chains(dsn: str) -> dict[str, list[dict[str, Any]]]:
+    """All events, in order, by namespace; each chain is whole."""
+    found: defaultdict[str, list[dict[str, Any]]] = defaultdict(list)
+    for row in await query(dsn, "SELECT * FROM audit_events ORDER BY namespace, sequence"):
+        former = found[row["namespace"]][-1] if found[row["namespace"]] else {"sequence": 0, "hash": ""}
+        assert (row["sequence"], row["previous_hash"]) == (former["sequence"] + 1, former["hash"])
+        assert row["hash"] == event_hash(row["namespace"], message(row))
+        found[row["namespace"]].append(row)
+    return found
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(EVENTS, min_size=1, max_size=20))
+async def test_sql_and_python_hash_alike(dsn: str, database: Database, events: list[tuple[str, ...]]) -> None:
+    """AU-1: whatever the texts; what was appended comes back as it was given."""
+    appended = [await append(database, event) for event in events]
+    for event, row in zip(events, appended, strict=True):
+        assert (row.namespace, row.action, row.actor, row.target, row.details) == event
+        assert row.hash == event_hash(row.namespace, message(row._asdict()))
+    await chains(dsn)
+
+
+async def test_writers_that_meet_make_one_chain(dsn: str, database: Database) -> None:
+    """AU-1: no gap, no fork; a transaction that fails leaves no number behind."""
+
+    async def fail(connection: Any) -> None:
+        await audit.append(connection, "a", action="lost", actor="x")
+        raise LookupError
+
+    async def lose() -> None:
+        with pytest.raises(LookupError):
+            await database.transaction(fail)
+
+    told = [append(database, (name, "act", "x", str(number), "")) for number in range(20) for name in "ab"]
+    await asyncio.gather(*told, *(lose() for _ in range(5)))
+    assert {name: len(rows) for name, rows in (await chains(dsn)).items()} == {"a": 20, "b": 20}
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "UPDATE audit_events SET actor = 'y'",
+        "DELETE FROM audit_events",
+        "TRUNCATE audit_events",
+        "SET session_replication_role = replica; DELETE FROM audit_events",
+        "INSERT INTO audit_events TABLE audit_events ON CONFLICT (namespace, sequence) DO UPDATE SET actor = 'y'",
+        "MERGE INTO audit_events AS a USING (SELECT 1 AS one) AS b ON a.sequence = b.one WHEN MATCHED THEN DELETE",
+    ],
+)
+async def test_nothing_changes_an_event(dsn: str, database: Database, statement: str) -> None:
+    """AU-1: not even the owner of the table, nor a superuser that does not switch the trigger off by its name."""
+    await append(database, ("a", "act", "x", "y", ""))
+    before = await chains(dsn)
+    connection = await asyncpg.connect(dsn)
+    with pytest.raises(asyncpg.InsufficientPrivilegeError, match="audit_events is append-only"):
+        await connection.execute(statement)
+    await connection.close()
+    assert await chains(dsn) == before
+
+
+async def test_a_path_of_its_own_leads_nobody_elsewhere(dsn: str, database: Database) -> None:
+    """AU-1: tables of the same name in a session's temporary schema do not catch what is appended."""
+    connection = await asyncpg.connect(dsn)
+    await connection.execute("CREATE TEMP TABLE audit_events (LIKE public.audit_events); SET search_path = pg_temp")
+    await connection.execute("SELECT public.append_audit('a', 'act', 'x', '', '', '')")
+    await connection.close()
+    assert len((await chains(dsn))["a"]) == 1
+
+
+async def test_hashes_and_masks() -> None:
+    """AU-1: what stands for texts in the audit tells them to those only who know them."""
+    assert audit.masked("Anna Ёлкина, 8-912-345, O'Neil x") == "A*** Ё*****, *-***-***, *'N*** *"
+    assert audit.masked("word " * 50).endswith("w*** ")
+    assert len(audit.masked("word " * 50)) == 100
+    assert audit.digest("a", "") == ""
+    assert audit.digest("a", "Anna").startswith("sha256:")
+    assert audit.digest("a", "Anna") != audit.digest("b", "Anna")
