@@ -1,14 +1,17 @@
 """Recall of Search's signal of meaning against exact search, at every size of a namespace and selectivity of labels.
 
-usage: python -m bench.vector_recall FOLDER [--queries N] [--ranks 1,10,100] [--exact-scan-rows N] [--json]
+usage: python -m bench.vector_recall FOLDER [--index FORM] [--queries N] [--ranks 1,10,100] [--exact-scan-rows N]
+           [--json]
 
-FOLDER is one that `big_store` built. The reader's own retrieval runs, mode VECTOR; the vectors of queries are ready.
+FOLDER is one that `big_store` built; with --index its vectors are indexed in another form first, `whole`, `binary` or
+`truncated:N`, and stay so. The reader's own retrieval runs, mode VECTOR; the vectors of queries are ready.
 What is exact is computed here, from all vectors of the namespace; what is as near as the tenth counts as found.
 Milliseconds are of the whole retrieval, provenance of the hits included; those of the processor are the database's own,
 which other load on the machine changes little (Linux only).
 
-With --json one object: `rows` and `points`, each with `namespace_rows`, `filter` (restricting or applies), `share`,
-`visible_rows`, `recall_at_10` (mean), `worst` (of a query), `p50_ms`, `p95_ms` and `cpu_p50_ms`.
+With --json one object: `rows`; `index` with `form`, `mib` and `built_s`; and `points`, each with `namespace_rows`,
+`filter` (restricting or applies), `share`, `visible_rows`, `recall_at_10` (mean), `worst` (of a query), `p50_ms`,
+`p95_ms` and `cpu_p50_ms`.
 """
 
 from __future__ import annotations
@@ -20,7 +23,7 @@ import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import asyncpg
 import numpy as np
@@ -37,6 +40,7 @@ from services.reader.settings import ReaderSettings
 from services.reader.store import Store
 from services.reader.view import View
 from shared.database import Database
+from shared.schema.vector_index import Form, index_vectors
 from shared.settings import DatabaseSettings
 
 LIMIT = 10
@@ -44,6 +48,18 @@ RANKS = (1, 2, 4, 8, 10, 20, 40, 100)
 # Of cosines of half precision, summed in another order.
 _TOLERANCE = 1e-5
 _BACKENDS = "SELECT pid FROM pg_stat_activity WHERE application_name = 'palimpsest'"
+_INDEX = """
+SELECT space.first_pass || coalesce(' ' || space.first_pass_dimension, '') AS form,
+    sum(pg_relation_size(i.indexrelid)) AS bytes
+FROM embedding_spaces AS space
+    JOIN pg_inherits ON inhparent = space.table_name::regclass
+    JOIN pg_index AS i ON i.indrelid = inhrelid
+    JOIN pg_class AS c ON c.oid = i.indexrelid
+    JOIN pg_am ON pg_am.oid = c.relam AND amname = 'hnsw'
+WHERE space.table_name = $1
+GROUP BY 1
+"""
+_BUILD_MEMORY = "2GB"
 _VECTORS = f"SELECT passage_id, restricting, applies, embedding FROM {TABLE} WHERE namespace = $1 AND NOT hidden"
 
 
@@ -171,17 +187,35 @@ def _line(point: Point) -> str:
     )
 
 
+async def _indexed(dsn: str, form: str) -> dict[str, Any]:
+    """Brings the index into a form, empty: as it is. What it is then, how large, and how long it took."""
+    name, _, dimension = form.partition(":")
+    began = time.perf_counter()
+    if name:
+        await index_vectors(
+            dsn, cast(Form, name), dimension=int(dimension) if dimension else None, build_memory=_BUILD_MEMORY
+        )
+    taken = time.perf_counter() - began
+    connection = await asyncpg.connect(dsn)
+    [row] = await connection.fetch(_INDEX, TABLE)
+    await connection.close()
+    return {"form": row["form"], "mib": round(row["bytes"] / 2**20, 1), "built_s": round(taken, 1)}
+
+
 def measure(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
     """The figures of a store."""
     with serving(folder) as (postgres, content):
+        index = asyncio.run(_indexed(postgres.dsn(), options.index))
+        print(f"{index}", flush=True) if not options.json else None
         points = asyncio.run(_points(postgres.dsn(), content, options))
-    return {"rows": sum(sizes(content.rows)), "points": [asdict(point) for point in points]}
+    return {"rows": sum(sizes(content.rows)), "index": index, "points": [asdict(point) for point in points]}
 
 
 def main() -> None:
     """Runs the benchmark from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
+    parser.add_argument("--index", default="", help="whole, binary or truncated:N; without it, as it is")
     parser.add_argument("--queries", type=int, default=40, help="queries a point")
     parser.add_argument("--ranks", type=lambda text: [int(each) for each in text.split(",")], default=RANKS)
     default = ReaderSettings.model_fields["exact_scan_rows"].default

@@ -34,6 +34,7 @@ from cli.commands.status import status
 from cli.commands.trace import trace
 from cli.commands.traverse import traverse
 from cli.commands.up import up
+from cli.commands.vector_index import vector_index
 from cli.commands.verify import verify
 from cli.demo import demo
 from cli.failure import EXIT_CODES_HELP, Failure
@@ -54,6 +55,7 @@ app = typer.Typer(
 app.command("up", epilog=EXIT_CODES_HELP)(up)
 app.command("demo", epilog=EXIT_CODES_HELP)(demo)
 app.command("init-db", epilog=EXIT_CODES_HELP)(init_db)
+app.command("vector-index", epilog=EXIT_CODES_HELP)(vector_index)
 app.command("record", epilog=EXIT_CODES_HELP)(record)
 app.command("record-git", epilog=EXIT_CODES_HELP)(record_git)
 app.command("ingest", epilog=EXIT_CODES_HELP)(ingest)

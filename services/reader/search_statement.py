@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -32,14 +33,36 @@ SETTINGS = {
 """Settings of a transaction that searches."""
 
 
+@dataclass(frozen=True, slots=True)
+class VectorTable:
+    """A table of vectors that is searched, and what its index holds of them (EM-6)."""
+
+    name: str
+    first_pass: str = "whole"
+    """`whole`, `binary` or `truncated`."""
+    dimension: int | None = None
+    """Of what the index holds; None: whole."""
+
+    def walk(self) -> dict[str, str]:
+        """The parts of the statement that walk the index."""
+        if self.dimension is None:
+            return {"walked_by": "by_whole", "times": "1"}
+        way, times = _FIRST_PASSES[self.first_pass]
+        return {"walked_by": way, "times": str(times), "dimension": str(self.dimension)}
+
+
+_FIRST_PASSES = {"binary": ("by_bits", tuning.BINARY_TIMES), "truncated": ("by_beginning", tuning.TRUNCATED_TIMES)}
+
+
 def search_statement(
-    vectors: str, *, approximate: bool, by_label_set: bool, words: str, is_few: bool, wanted: Filter
+    vectors: VectorTable | None, *, approximate: bool, by_label_set: bool, words: str, is_few: bool, wanted: Filter
 ) -> str:
-    """The variant for a table of vectors, empty: no vector, and for a small namespace or a large one."""
+    """The variant for a table of vectors, None: no vector, and for a small namespace or a large one."""
     parts = {"nearest": "nearest_none"}
     if vectors:
-        parts = {"nearest": _way_of_vectors(approximate=approximate, is_few=is_few), "vectors": vectors}
+        parts = {"nearest": _way_of_vectors(approximate=approximate, is_few=is_few), "vectors": vectors.name}
         parts["labels"] = "labels_by_set" if by_label_set else "labels_by_row"
+        parts |= vectors.walk() if approximate else {}
     if words or vectors:
         parts["filter"] = _filter(wanted)
     return SQL.with_table("search", words=_way_of_words(words, is_few=is_few), **parts)

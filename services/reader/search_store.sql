@@ -22,7 +22,8 @@ set_config('plan_cache_mode', CASE WHEN few.are_all THEN 'force_generic_plan' EL
 -- name: prepare_search
 -- The active vector space, the namespace's settings, whether it has a graph, whether it is small, and the number of passages,
 -- counted up to $4; of at most $5 it is small. For a caller from whom labels hide nothing: the index alone tells the number.
-SELECT size.passages, space.fingerprint, space.table_name, NULL::bigint[] AS label_sets, {settings} AS settings,
+SELECT size.passages, space.fingerprint, space.table_name, space.first_pass, space.first_pass_dimension,
+    NULL::bigint[] AS label_sets, {settings} AS settings,
     {has_edges} AS has_edges, few.are_all AS is_few, {planned}
 FROM (
     SELECT count(*) AS passages
@@ -83,7 +84,8 @@ counted AS (
         LIMIT $4
     )
 )
-SELECT size.passages, space.fingerprint, space.table_name, CASE WHEN label_sets.are_all THEN applying END AS label_sets,
+SELECT size.passages, space.fingerprint, space.table_name, space.first_pass, space.first_pass_dimension,
+    CASE WHEN label_sets.are_all THEN applying END AS label_sets,
     {settings} AS settings, {has_edges} AS has_edges, few.are_all AS is_few, {planned}
 FROM (
         SELECT count(*) <= $7 AS are_all
@@ -299,14 +301,29 @@ SELECT
     ORDER BY v.distance, v.passage_id
     LIMIT $6
 
+-- fragment: by_whole
+v.embedding <=> $5
+
+-- fragment: by_bits
+{vectors}_binary(v.embedding)::bit({dimension}) <~> {vectors}_binary($5)::bit({dimension})
+
+-- fragment: by_beginning
+{vectors}_truncated(v.embedding)::halfvec({dimension}) <=> {vectors}_truncated($5)::halfvec({dimension})
+
 -- fragment: nearest_approximate
--- Only the bare operator can use the index; its order is nearly right, and the caller sorts again. Where the rest of the
--- filter lets so little through that the walk gave up, all is compared after all.
+-- Only the bare operator over what the index holds can use it; its order is nearly right, of less than whole vectors less so,
+-- and several times as many are held against the query whole. Where the rest of the filter lets so little through that the walk
+-- gave up, all is compared after all.
     WITH walked AS MATERIALIZED (
-        SELECT v.passage_id, v.embedding <=> $5 AS distance
-        FROM {vectors} AS v JOIN passages AS p ON p.namespace = $1 AND p.passage_id = v.passage_id
-        WHERE v.namespace = $1 AND NOT v.hidden AND {labels} AND {passes} AND {filter}
-        ORDER BY v.embedding <=> $5
+        SELECT passage_id, distance
+        FROM (
+            SELECT v.passage_id, v.embedding <=> $5 AS distance
+            FROM {vectors} AS v JOIN passages AS p ON p.namespace = $1 AND p.passage_id = v.passage_id
+            WHERE v.namespace = $1 AND NOT v.hidden AND {labels} AND {passes} AND {filter}
+            ORDER BY {walked_by}
+            LIMIT {times} * $6
+        ) AS met
+        ORDER BY distance, passage_id
         LIMIT $6
     )
     SELECT passage_id, distance FROM walked WHERE (SELECT count(*) FROM walked) >= $6

@@ -14,7 +14,7 @@ from services.reader.retrieval import tuning
 from services.reader.retrieval.time_expressions import Window
 from services.reader.retrieval.trigram import with_names
 from services.reader.rows import Candidate, Filter, Row
-from services.reader.search_statement import SETTINGS, names_statement, search_arguments, search_statement
+from services.reader.search_statement import SETTINGS, VectorTable, names_statement, search_arguments, search_statement
 from services.reader.search_statement import SQL as _SEARCH
 from services.reader.selections import EdgeSelection, FactSelection
 from services.reader.view import View, rule_holders
@@ -51,6 +51,14 @@ class SearchSpace:
     """Whether the namespace is small, so that one plan fits all that is asked of it."""
     has_packs: bool = False
     """Whether packs tell ids in texts."""
+    first_pass: str = "whole"
+    """What the index of the vectors holds of them."""
+    first_pass_dimension: int | None = None
+
+    @property
+    def vectors(self) -> VectorTable:
+        """The table as it is searched."""
+        return VectorTable(self.table, self.first_pass, self.first_pass_dimension)
 
 
 class Store:
@@ -125,6 +133,8 @@ class Snapshot:
             row["has_edges"],
             row["is_few"],
             bool(settings.get("packs")),
+            row["first_pass"] or "whole",
+            row["first_pass_dimension"],
         )
 
     async def walks_index(self, space: SearchSpace, *, exact_scan_rows: int) -> bool:
@@ -149,7 +159,7 @@ class Snapshot:
     ) -> list[Candidate]:
         """Candidates, at most `limit` a signal, in no order. Without vector or words, the other signal alone."""
         statement = search_statement(
-            space.table if vector else "",
+            space.vectors if vector else None,
             approximate=approximate,
             by_label_set=space.label_sets is not None,
             words=words,

@@ -477,7 +477,7 @@ BEGIN
     END IF;
     EXECUTE format(
         'SELECT l2_normalize(avg(embedding)) FROM (
-             SELECT embedding FROM %1$I WHERE random() * (SELECT count(*) FROM %1$I) < %2$s) AS some',
+             SELECT embedding FROM %1$I WHERE random() * (SELECT count(*) FROM %1$I) < %2$s) AS sampled',
         table_name, sample) INTO middle;
     IF middle IS NULL THEN
         RAISE EXCEPTION 'the space has no vectors yet' USING ERRCODE = 'object_not_in_prerequisite_state';
