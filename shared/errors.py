@@ -244,6 +244,16 @@ class Unauthenticated(PalimpsestError):
         super().__init__()
 
 
+class KeysUnavailable(PalimpsestError):
+    """The keys by which tokens are checked cannot be had now."""
+
+    code = grpc.StatusCode.UNAVAILABLE
+    reason = "KEYS_UNAVAILABLE"
+
+    def __init__(self, retry_after_s: float = 10.0) -> None:
+        super().__init__(retry_after_s=retry_after_s)
+
+
 class PermissionDenied(PalimpsestError):
     """The caller's grants don't allow it."""
 

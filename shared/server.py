@@ -23,6 +23,7 @@ from shared.interceptors.deadline import within_deadline
 from shared.interceptors.errors import answered
 from shared.interceptors.pipeline import Pipeline
 from shared.interceptors.tracing import traced
+from shared.server_credentials import server_credentials
 from shared.settings import ServerSettings
 
 _log = logging.getLogger(__name__)
@@ -142,20 +143,9 @@ def _health_server(settings: ServerSettings, state: Health) -> Iterator[grpc.aio
 def _bind(server: grpc.aio.Server, settings: ServerSettings) -> int:
     """The port that was bound. Raises RuntimeError where it is taken."""
     address = settings.host if settings.host.startswith("unix:") else f"{settings.host}:{settings.port}"
-    credentials = _credentials(settings)
+    credentials = server_credentials(settings)
     port: int = server.add_secure_port(address, credentials) if credentials else server.add_insecure_port(address)
     return port
-
-
-def _credentials(settings: ServerSettings) -> grpc.ServerCredentials | None:
-    if settings.tls_cert_file is None or settings.tls_key_file is None:
-        return None
-    client_ca = settings.tls_client_ca_file.read_bytes() if settings.tls_client_ca_file else None
-    return grpc.ssl_server_credentials(
-        [(settings.tls_key_file.read_bytes(), settings.tls_cert_file.read_bytes())],
-        root_certificates=client_ca,
-        require_client_auth=client_ca is not None,
-    )
 
 
 def _options(settings: ServerSettings) -> list[tuple[str, Any]]:

@@ -3,6 +3,7 @@
 import ipaddress
 from pathlib import Path
 from typing import Literal, Self
+from urllib.parse import urlsplit
 
 from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
@@ -10,6 +11,11 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 _FROM_ENVIRONMENT = SettingsConfigDict(env_prefix="PALIMPSEST_", frozen=True, extra="ignore")
 
 MIB = 1024 * 1024
+
+SIGNING_ALGORITHMS = frozenset(
+    {"RS256", "RS384", "RS512", "PS256", "PS384", "PS512", "ES256", "ES384", "ES512", "EdDSA"}
+)
+"""What tokens may be signed with. Never `none`; never HS…, whose key would be public here."""
 
 
 class DatabaseSettings(BaseSettings):
@@ -31,6 +37,40 @@ class DatabaseSettings(BaseSettings):
         return self
 
 
+class JwtSettings(BaseSettings):
+    """Which signed tokens are believed: `PALIMPSEST_JWT_…`."""
+
+    model_config = SettingsConfigDict(env_prefix="PALIMPSEST_JWT_", frozen=True, extra="ignore")
+
+    issuer: str = Field(default="", description="what `iss` must be")
+    audience: str = Field(default="palimpsest", description="what `aud` must be, or hold")
+    keys: str = Field(default="", description="file or https address of the issuer's JSON Web Key Set")
+    keys_ca_file: Path | None = Field(default=None, description="PEM; checks the certificate at that address")
+    algorithms: str = Field(default="RS256,ES256,EdDSA", description="with commas; asymmetric ones only")
+    leeway_s: float = Field(default=30.0, ge=0, le=300, description="by which clocks may differ")
+    claim: str = Field(default="palimpsest", min_length=1, description="the claim that says what the caller may do")
+
+    @property
+    def algorithm_names(self) -> tuple[str, ...]:
+        """The algorithms, one by one."""
+        return tuple(name.strip() for name in self.algorithms.split(",") if name.strip())
+
+    @property
+    def keys_is_url(self) -> bool:
+        """Whether the keys are fetched."""
+        return "://" in self.keys
+
+    def require_usable(self) -> None:
+        """Raises ValueError where tokens could not be checked by these settings, or not safely."""
+        if not self.issuer or not self.audience or not self.keys:
+            raise ValueError("authentication mode jwt needs PALIMPSEST_JWT_ISSUER, _AUDIENCE and _KEYS")
+        if self.keys_is_url and urlsplit(self.keys).scheme != "https" and not _is_plaintext_loopback(self.keys):
+            raise ValueError("PALIMPSEST_JWT_KEYS must be a file or an https address")
+        # With a symmetric one whoever knows the public key could sign.
+        if not self.algorithm_names or not set(self.algorithm_names) <= SIGNING_ALGORITHMS:
+            raise ValueError(f"PALIMPSEST_JWT_ALGORITHMS must be among {', '.join(sorted(SIGNING_ALGORITHMS))}")
+
+
 class ServerSettings(BaseSettings):
     """How a service listens, whom it lets in, what it bounds and how it stops."""
 
@@ -46,6 +86,10 @@ class ServerSettings(BaseSettings):
     ready_timeout_s: float = Field(default=5.0, gt=0, description="an answer later than that counts as not ready")
 
     auth_mode: Literal["none", "static", "jwt"] = "none"
+    auth_grants_file: Path | None = Field(
+        default=None, description="JSON; who may do what. Mode static needs it; in mode jwt it goes before the claim"
+    )
+    jwt: JwtSettings = Field(default_factory=JwtSettings)
     tls_cert_file: Path | None = None
     tls_key_file: Path | None = None
     tls_client_ca_file: Path | None = Field(default=None, description="with it, clients must show a certificate")
@@ -68,6 +112,10 @@ class ServerSettings(BaseSettings):
     def _is_consistent(self) -> Self:
         if self.auth_mode == "none" and not is_loopback(self.host):
             raise ValueError("authentication mode none listens on loopback only; set PALIMPSEST_AUTH_MODE or _HOST")
+        if self.auth_mode == "static" and not self.auth_grants_file:
+            raise ValueError("authentication mode static needs PALIMPSEST_AUTH_GRANTS_FILE")
+        if self.auth_mode == "jwt":
+            self.jwt.require_usable()
         if self.processes > 1 and self.host.startswith("unix:"):
             raise ValueError("several processes cannot share a unix socket; PALIMPSEST_PROCESSES must be 1")
         if (self.tls_cert_file is None) != (self.tls_key_file is None):
@@ -97,3 +145,8 @@ def is_loopback(host: str) -> bool:
         return ipaddress.ip_address(host.strip("[]")).is_loopback
     except ValueError:
         return False
+
+
+def _is_plaintext_loopback(url: str) -> bool:
+    parts = urlsplit(url)
+    return parts.scheme == "http" and is_loopback(parts.hostname or "")

@@ -9,6 +9,21 @@ from shared.errors import PermissionDenied
 
 READ, WRITE, ADMIN = "read", "write", "admin"
 PERMISSIONS = frozenset({READ, WRITE, ADMIN})
+EVERYWHERE = "*"
+
+
+@dataclass(frozen=True)
+class Grant:
+    """What may be done where."""
+
+    namespaces: tuple[str, ...]
+    """Names of namespaces; one that ends in `*` stands for all that begin with what is before it."""
+    permissions: frozenset[str]
+    """None implies another."""
+
+    def allows(self, permission: str, namespace: str) -> bool:
+        """Whether it grants `permission` in `namespace`."""
+        return permission in self.permissions and any(_covers(name, namespace) for name in self.namespaces)
 
 
 @dataclass(frozen=True)
@@ -16,9 +31,7 @@ class Caller:
     """An authenticated caller and its grants (AC-1)."""
 
     subject: str
-    namespaces: tuple[str, ...]
-    """Names of namespaces; one that ends in `*` stands for all that begin with what is before it."""
-    permissions: frozenset[str]
+    grants: tuple[Grant, ...] = ()
     labels: frozenset[str] = frozenset()
     """The restricting labels that it holds: `principal:`, `workspace:` and `role:`."""
     sees_all: bool = False
@@ -28,11 +41,26 @@ class Caller:
 
     def may(self, permission: str, namespace: str) -> bool:
         """Whether its grants allow `permission` in `namespace`."""
-        return permission in self.permissions and any(_covers(grant, namespace) for grant in self.namespaces)
+        return any(grant.allows(permission, namespace) for grant in self.grants)
 
     def require(self, permission: str, namespace: str) -> None:
         """Raises PermissionDenied where `may` is false."""
         if not self.may(permission, namespace):
+            raise PermissionDenied(permission)
+
+    def namespaces(self, permission: str) -> tuple[str, ...]:
+        """Where it has `permission`, as its grants name it: what concerns no namespace needs any, what lists
+        namespaces shows these."""
+        return tuple(name for grant in self.grants if permission in grant.permissions for name in grant.namespaces)
+
+    def require_somewhere(self, permission: str) -> None:
+        """Raises PermissionDenied for a caller that has `permission` in no namespace."""
+        if not self.namespaces(permission):
+            raise PermissionDenied(permission)
+
+    def require_everywhere(self, permission: str) -> None:
+        """Raises PermissionDenied unless it has `permission` in all namespaces: what concerns all of them needs it."""
+        if EVERYWHERE not in self.namespaces(permission):
             raise PermissionDenied(permission)
 
 

@@ -2,10 +2,14 @@
 
 from collections.abc import Mapping
 
-from shared.authentication.caller import PERMISSIONS, Caller
+from shared.authentication.caller import EVERYWHERE, PERMISSIONS, Caller, Grant
 
 LOCAL_CALLER = Caller(
-    subject="local", namespaces=("*",), permissions=PERMISSIONS, sees_all=True, clearances=frozenset({"pii"})
+    subject="local",
+    grants=(Grant((EVERYWHERE,), PERMISSIONS),),
+    labels=frozenset({"principal:local"}),
+    sees_all=True,
+    clearances=frozenset({"pii"}),
 )
 
 

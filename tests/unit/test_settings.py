@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 from pydantic import ValidationError
 
-from shared.settings import DatabaseSettings, ServerSettings, TelemetrySettings, is_loopback
+from shared.settings import DatabaseSettings, JwtSettings, ServerSettings, TelemetrySettings, is_loopback
 
 
 @pytest.mark.parametrize("host", ["127.0.0.1", "127.8.8.8", "localhost", "::1", "[::1]", "unix:/tmp/socket"])
@@ -21,7 +21,7 @@ def test_no_authentication_refuses_any_other_address(host: str) -> None:
     """AC-1: mode none refuses to bind elsewhere."""
     with pytest.raises(ValidationError, match="loopback"):
         ServerSettings(host=host)
-    assert ServerSettings(host=host, auth_mode="static").host == host
+    assert ServerSettings(host=host, auth_mode="static", auth_grants_file=Path("grants")).host == host
 
 
 def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -42,6 +42,12 @@ def test_settings_come_from_the_environment(monkeypatch: pytest.MonkeyPatch) -> 
         {"tls_client_ca_file": Path("ca")},
         {"port": 70_000},
         {"max_concurrent_calls": 0},
+        {"auth_mode": "static"},
+        {"auth_mode": "jwt"},
+        {"auth_mode": "jwt", "jwt": JwtSettings(issuer="i", keys="http://keys.example.org/set")},
+        {"auth_mode": "jwt", "jwt": JwtSettings(issuer="i", keys="set.json", algorithms="RS256,HS256")},
+        {"auth_mode": "jwt", "jwt": JwtSettings(issuer="i", keys="set.json", algorithms="none")},
+        {"auth_mode": "jwt", "jwt": JwtSettings(issuer="i", keys="set.json", algorithms="")},
     ],
 )
 def test_what_makes_no_sense_is_refused(options: dict[str, Any]) -> None:

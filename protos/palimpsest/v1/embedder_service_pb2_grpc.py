@@ -27,7 +27,7 @@ if _version_not_supported:
 
 class EmbedderServiceStub(object):
     """Makes vectors. Stateless: it keeps no text and no vector, knows no namespace, and runs as many replicas, on a GPU
-    where there is one.
+    where there is one. Every RPC needs the read permission in whichever namespace.
     """
 
     def __init__(self, channel):
@@ -60,7 +60,7 @@ class EmbedderServiceStub(object):
 
 class EmbedderServiceServicer(object):
     """Makes vectors. Stateless: it keeps no text and no vector, knows no namespace, and runs as many replicas, on a GPU
-    where there is one.
+    where there is one. Every RPC needs the read permission in whichever namespace.
     """
 
     def Embed(self, request, context):
@@ -131,7 +131,7 @@ def add_EmbedderServiceServicer_to_server(servicer, server):
  # This class is part of an EXPERIMENTAL API.
 class EmbedderService(object):
     """Makes vectors. Stateless: it keeps no text and no vector, knows no namespace, and runs as many replicas, on a GPU
-    where there is one.
+    where there is one. Every RPC needs the read permission in whichever namespace.
     """
 
     @staticmethod

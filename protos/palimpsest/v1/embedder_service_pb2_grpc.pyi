@@ -28,7 +28,7 @@ GRPC_VERSION: str
 
 class EmbedderServiceStub:
     """Makes vectors. Stateless: it keeps no text and no vector, knows no namespace, and runs as many replicas, on a GPU
-    where there is one.
+    where there is one. Every RPC needs the read permission in whichever namespace.
     """
 
     @_typing.overload
@@ -57,7 +57,7 @@ class EmbedderServiceStub:
 @_typing.type_check_only
 class EmbedderServiceAsyncStub(EmbedderServiceStub):
     """Makes vectors. Stateless: it keeps no text and no vector, knows no namespace, and runs as many replicas, on a GPU
-    where there is one.
+    where there is one. Every RPC needs the read permission in whichever namespace.
     """
 
     def __init__(self, channel: _aio.Channel) -> None: ...
@@ -82,7 +82,7 @@ class EmbedderServiceAsyncStub(EmbedderServiceStub):
 
 class EmbedderServiceServicer(metaclass=_abc_1.ABCMeta):
     """Makes vectors. Stateless: it keeps no text and no vector, knows no namespace, and runs as many replicas, on a GPU
-    where there is one.
+    where there is one. Every RPC needs the read permission in whichever namespace.
     """
 
     @_abc_1.abstractmethod

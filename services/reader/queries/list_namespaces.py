@@ -7,21 +7,20 @@ from typing import cast
 from services.reader.pages import Page, PageRequest
 from services.reader.store import Store
 from shared.authentication.caller import READ, Caller
-from shared.errors import PermissionDenied
 
 
 async def list_namespaces(
     store: Store, caller: Caller, page: PageRequest, *, prefix: str, timeout_s: float
 ) -> Page[str]:
     """A page of names. Raises PermissionDenied for a caller that may read nothing."""
-    if READ not in caller.permissions:
-        raise PermissionDenied(READ)
+    caller.require_somewhere(READ)
+    granted = caller.namespaces(READ)
     after = page.after(str)
     names = await store.list_namespaces(
         after=cast(str, after[0]) if after else None,
         prefix=prefix,
-        exact=[grant for grant in caller.namespaces if not grant.endswith("*")],
-        prefixes=[grant.removesuffix("*") for grant in caller.namespaces if grant.endswith("*")],
+        exact=[grant for grant in granted if not grant.endswith("*")],
+        prefixes=[grant.removesuffix("*") for grant in granted if grant.endswith("*")],
         limit=page.limit,
         timeout_s=timeout_s,
     )
