@@ -39,7 +39,11 @@ class CutText:
 
 
 class Backend(Protocol):
-    """A model. `cut` and `encode` may each be called from one thread at a time, and from two threads at once."""
+    """A model.
+
+    `cut` may be called for queries and for passages at the same time, `prepare` by any number of threads, `run` by
+    `parallel_runs` threads; each of them while the others are under way.
+    """
 
     @property
     def name(self) -> str:
@@ -65,8 +69,18 @@ class Backend(Protocol):
     def batch_tokens(self) -> int:
         """The token budget of a batch that suits the device."""
 
+    @property
+    def parallel_runs(self) -> int:
+        """How many batches may run at once. Where it is more than one, one of them is kept for queries."""
+
     def cut(self, texts: Sequence[str], input_type: InputType) -> list[CutText]:
         """Tokenises texts and cuts them into windows, in their order."""
 
+    def prepare(self, windows: Sequence[Window]) -> Any:
+        """Returns a batch as `run` takes it: work of the processor, done while the batch before is run."""
+
+    def run(self, prepared: Any) -> NDArray[np.float32]:
+        """Returns one vector per window of a prepared batch, (windows, dimension)."""
+
     def encode(self, windows: Sequence[Window]) -> NDArray[np.float32]:
-        """Returns one vector per window, (windows, dimension)."""
+        """Prepares a batch and runs it."""

@@ -35,6 +35,7 @@ class SentenceTransformersBackend:
     """A sentence-transformers model. Its vectors are made unit length, whatever the model does itself."""
 
     name = "sentence-transformers"
+    parallel_runs = 1
 
     def __init__(self, model: SentenceTransformer, fingerprint: Fingerprint, settings: EmbedderSettings) -> None:
         self.fingerprint = fingerprint
@@ -59,6 +60,14 @@ class SentenceTransformersBackend:
         return [self._cut_text(text, prefix, around) for text in texts]
 
     def encode(self, windows: Sequence[Window]) -> NDArray[np.float32]:
+        """Returns one vector per window, (windows, dimension)."""
+        return self.run(self.prepare(windows))
+
+    def prepare(self, windows: Sequence[Window]) -> Sequence[Window]:
+        """Returns the windows as they are: the model tokenises them when it runs."""
+        return windows
+
+    def run(self, windows: Sequence[Window]) -> NDArray[np.float32]:
         """Returns one vector per window, (windows, dimension)."""
         vectors = np.empty((len(windows), self.fingerprint.dimension), np.float32)
         prefixes = [window.content[0] for window in windows]
