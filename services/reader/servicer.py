@@ -18,6 +18,7 @@ from services.reader.answer_messages import (
     to_source_response,
     to_statistics_response,
 )
+from services.reader.audit.servicer import AuditRpcs
 from services.reader.context import ReadContext
 from services.reader.contexts.servicer import ContextRpcs
 from services.reader.curation_messages import to_health, to_proposal
@@ -68,7 +69,7 @@ _SERVICE = "palimpsest.v1.ReaderService"
 
 
 @dataclass(frozen=True)
-class ReaderServicer(ContextRpcs, pb_grpc.ReaderServiceServicer):
+class ReaderServicer(AuditRpcs, ContextRpcs, pb_grpc.ReaderServiceServicer):
     """Answers reads. What the contract has and this class does not is answered UNIMPLEMENTED by the server."""
 
     database: Database

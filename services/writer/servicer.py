@@ -8,6 +8,7 @@ from palimpsest.v1.writer_service_pb2_grpc import WriterServiceServicer, add_Wri
 
 from services.writer import messages
 from services.writer.applier import Applier
+from services.writer.audit.servicer import AuditRpcs
 from services.writer.commands.batch_record_observations import batch_record_observations
 from services.writer.commands.decide_duplicate import Decision, decide_duplicate
 from services.writer.commands.get_embedding_status import get_embedding_status
@@ -30,12 +31,14 @@ from services.writer.refusal_count import RefusalCount
 from services.writer.settings import WriterSettings
 from shared.authentication.caller import ADMIN, WRITE, current_caller
 from shared.database import Database
-from shared.errors import PalimpsestError, PermissionDenied
+from shared.errors import PalimpsestError
 from shared.interceptors.deadline import deadline_s_left
 from shared.validation import require_valid
 
 
-class WriterServicer(DocumentRpcs, ErasureRpcs, FactRpcs, LifecycleRpcs, NamespaceRpcs, WriterServiceServicer):
+class WriterServicer(
+    AuditRpcs, DocumentRpcs, ErasureRpcs, FactRpcs, LifecycleRpcs, NamespaceRpcs, WriterServiceServicer
+):
     """The writer's RPCs."""
 
     def __init__(self, database: Database, applier: Applier, embedder: Embedder, settings: WriterSettings) -> None:
@@ -51,14 +54,13 @@ class WriterServicer(DocumentRpcs, ErasureRpcs, FactRpcs, LifecycleRpcs, Namespa
         self, request: pb.RecordObservationRequest, context: grpc.aio.ServicerContext
     ) -> pb.RecordObservationResponse:
         """Stores and projects one observation."""
+        subject = _writer(request.namespace)
         path, packs = "observation", self._applier.packs.last_known(request.namespace)
         try:
             recorded, token = await record_observation(
                 self._database,
                 self._group_commit,
-                await self._preparation.one(
-                    request.namespace, request.observation, path, _writer(request.namespace), packs
-                ),
+                await self._preparation.one(request.namespace, request.observation, path, subject, packs),
                 wait_for_embedding=request.wait_for_embedding,
                 timeout_s=deadline_s_left(),
                 longest_wait_s=self._settings.longest_wait_s,
@@ -150,8 +152,8 @@ class WriterServicer(DocumentRpcs, ErasureRpcs, FactRpcs, LifecycleRpcs, Namespa
         self, request: pb.GetEmbeddingStatusRequest, context: grpc.aio.ServicerContext
     ) -> pb.GetEmbeddingStatusResponse:
         """Says which spaces there are and what waits."""
-        if ADMIN not in current_caller().permissions:
-            raise PermissionDenied(ADMIN)
+        # Spaces and what waits for them are those of all namespaces together.
+        current_caller().require_everywhere(ADMIN)
         status = await get_embedding_status(self._database, self._embedder, timeout_s=deadline_s_left())
         return messages.to_embedding_status(status)
 

@@ -580,18 +580,22 @@ class GetExtractionQueueResponse(_message.Message):
     def __init__(self, queue: _Optional[_Union[_governance_pb2.ExtractionQueue, _Mapping]] = ...) -> None: ...
 
 class ListAuditEventsRequest(_message.Message):
-    __slots__ = ("namespace", "trace_id", "after_sequence", "page_size", "page_token")
+    __slots__ = ("namespace", "trace_id", "after_sequence", "page_size", "page_token", "action", "consistency_token")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     TRACE_ID_FIELD_NUMBER: _ClassVar[int]
     AFTER_SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     PAGE_SIZE_FIELD_NUMBER: _ClassVar[int]
     PAGE_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    ACTION_FIELD_NUMBER: _ClassVar[int]
+    CONSISTENCY_TOKEN_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     trace_id: str
     after_sequence: int
     page_size: int
     page_token: str
-    def __init__(self, namespace: _Optional[str] = ..., trace_id: _Optional[str] = ..., after_sequence: _Optional[int] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ...) -> None: ...
+    action: str
+    consistency_token: str
+    def __init__(self, namespace: _Optional[str] = ..., trace_id: _Optional[str] = ..., after_sequence: _Optional[int] = ..., page_size: _Optional[int] = ..., page_token: _Optional[str] = ..., action: _Optional[str] = ..., consistency_token: _Optional[str] = ...) -> None: ...
 
 class ListAuditEventsResponse(_message.Message):
     __slots__ = ("events", "next_page_token")
@@ -602,12 +606,14 @@ class ListAuditEventsResponse(_message.Message):
     def __init__(self, events: _Optional[_Iterable[_Union[_governance_pb2.AuditEvent, _Mapping]]] = ..., next_page_token: _Optional[str] = ...) -> None: ...
 
 class GetErasureReceiptRequest(_message.Message):
-    __slots__ = ("namespace", "receipt_id")
+    __slots__ = ("namespace", "receipt_id", "consistency_token")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     RECEIPT_ID_FIELD_NUMBER: _ClassVar[int]
+    CONSISTENCY_TOKEN_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     receipt_id: str
-    def __init__(self, namespace: _Optional[str] = ..., receipt_id: _Optional[str] = ...) -> None: ...
+    consistency_token: str
+    def __init__(self, namespace: _Optional[str] = ..., receipt_id: _Optional[str] = ..., consistency_token: _Optional[str] = ...) -> None: ...
 
 class GetErasureReceiptResponse(_message.Message):
     __slots__ = ("receipt",)

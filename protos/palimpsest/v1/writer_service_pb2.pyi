@@ -642,10 +642,12 @@ class AppendAuditRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., action: _Optional[str] = ..., target: _Optional[str] = ..., details: _Optional[str] = ..., trace_id: _Optional[str] = ...) -> None: ...
 
 class AppendAuditResponse(_message.Message):
-    __slots__ = ("event",)
+    __slots__ = ("event", "consistency_token")
     EVENT_FIELD_NUMBER: _ClassVar[int]
+    CONSISTENCY_TOKEN_FIELD_NUMBER: _ClassVar[int]
     event: _governance_pb2.AuditEvent
-    def __init__(self, event: _Optional[_Union[_governance_pb2.AuditEvent, _Mapping]] = ...) -> None: ...
+    consistency_token: str
+    def __init__(self, event: _Optional[_Union[_governance_pb2.AuditEvent, _Mapping]] = ..., consistency_token: _Optional[str] = ...) -> None: ...
 
 class RedactObservationRequest(_message.Message):
     __slots__ = ("namespace", "observation_id", "reason")
@@ -702,12 +704,14 @@ class RollbackSourceRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., system: _Optional[str] = ..., stream: _Optional[str] = ..., recorded_from: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., reason: _Optional[str] = ..., dry_run: bool = ...) -> None: ...
 
 class RollbackSourceResponse(_message.Message):
-    __slots__ = ("summary", "consistency_token")
+    __slots__ = ("summary", "consistency_token", "receipt")
     SUMMARY_FIELD_NUMBER: _ClassVar[int]
     CONSISTENCY_TOKEN_FIELD_NUMBER: _ClassVar[int]
+    RECEIPT_FIELD_NUMBER: _ClassVar[int]
     summary: _governance_pb2.RollbackSummary
     consistency_token: str
-    def __init__(self, summary: _Optional[_Union[_governance_pb2.RollbackSummary, _Mapping]] = ..., consistency_token: _Optional[str] = ...) -> None: ...
+    receipt: _governance_pb2.ErasureReceipt
+    def __init__(self, summary: _Optional[_Union[_governance_pb2.RollbackSummary, _Mapping]] = ..., consistency_token: _Optional[str] = ..., receipt: _Optional[_Union[_governance_pb2.ErasureReceipt, _Mapping]] = ...) -> None: ...
 
 class WaitForEmbeddingRequest(_message.Message):
     __slots__ = ("namespace", "entity_keys")

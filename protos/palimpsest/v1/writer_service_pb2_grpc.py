@@ -431,7 +431,8 @@ class WriterServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def AppendAudit(self, request, context):
-        """Appends an event to the audit. Not idempotent: each call is an event.
+        """Appends an event to the audit, by the caller. Not idempotent: each call is an event. What it says is kept for ever, and no purge
+        reaches it: name things by ids and hashes, and leave content out. Needs the write permission.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -445,14 +446,26 @@ class WriterServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Purge(self, request, context):
-        """Erases what is selected, by cascade, from every table, queue and trace. Atomic, idempotent, audited. With `dry_run` only counts. Nothing selected is an empty receipt, not an error.
+        """Erases the observations that are selected, as if they had never been sent: with all that rested on them alone, their texts,
+        vectors, former versions, traces, marks and what was proposed of them; what others say stays, derived anew from it. Waits for
+        writes under way, and is waited for by those that come. Atomic, idempotent, audited. With `dry_run` only counts. Nothing selected
+        is an empty receipt, not an error.
+
+        What is left is a tombstone for each observation, its id, which is a hash: an observation that comes again under the same
+        identity is answered as a duplicate with the status REDACTED, and not stored; a new event is stored like any other. Row versions
+        that are dead, words of indexes and statistics of the database are gone once it has vacuumed and reindexed (`palimpsest scrub`);
+        its write-ahead log and backups are beyond a purge. What is not linked to the selection, but mentions it in free text, is
+        not found. Needs the admin permission.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RollbackSource(self, request, context):
-        """Takes back, as a set, all that came from a source after a time. Atomic, idempotent, audited. With `dry_run` a preview.
+        """Takes back, as a set, all that a source said, as recorded from a time on, as if it had never been said. The same content
+        delivered again is answered as a duplicate with the status REDACTED, and not stored; other content under the same identity is
+        taken for its correction, and stored. Atomic, idempotent, audited. With `dry_run` a preview, which is what would be
+        done. Nothing to take back is an empty summary. Needs the admin permission.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

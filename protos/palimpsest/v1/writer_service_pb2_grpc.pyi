@@ -128,13 +128,29 @@ class WriterServiceStub:
     and is not the stored one.
     """
     AppendAudit: _grpc.UnaryUnaryMultiCallable[_writer_service_pb2.AppendAuditRequest, _writer_service_pb2.AppendAuditResponse]
-    """Appends an event to the audit. Not idempotent: each call is an event."""
+    """Appends an event to the audit, by the caller. Not idempotent: each call is an event. What it says is kept for ever, and no purge
+    reaches it: name things by ids and hashes, and leave content out. Needs the write permission.
+    """
     RedactObservation: _grpc.UnaryUnaryMultiCallable[_writer_service_pb2.RedactObservationRequest, _writer_service_pb2.RedactObservationResponse]
     """Empties an observation's content and keeps its identity. What rested on it alone loses its evidence. Atomic, idempotent, audited. NOT_FOUND if not stored."""
     Purge: _grpc.UnaryUnaryMultiCallable[_writer_service_pb2.PurgeRequest, _writer_service_pb2.PurgeResponse]
-    """Erases what is selected, by cascade, from every table, queue and trace. Atomic, idempotent, audited. With `dry_run` only counts. Nothing selected is an empty receipt, not an error."""
+    """Erases the observations that are selected, as if they had never been sent: with all that rested on them alone, their texts,
+    vectors, former versions, traces, marks and what was proposed of them; what others say stays, derived anew from it. Waits for
+    writes under way, and is waited for by those that come. Atomic, idempotent, audited. With `dry_run` only counts. Nothing selected
+    is an empty receipt, not an error.
+
+    What is left is a tombstone for each observation, its id, which is a hash: an observation that comes again under the same
+    identity is answered as a duplicate with the status REDACTED, and not stored; a new event is stored like any other. Row versions
+    that are dead, words of indexes and statistics of the database are gone once it has vacuumed and reindexed (`palimpsest scrub`);
+    its write-ahead log and backups are beyond a purge. What is not linked to the selection, but mentions it in free text, is
+    not found. Needs the admin permission.
+    """
     RollbackSource: _grpc.UnaryUnaryMultiCallable[_writer_service_pb2.RollbackSourceRequest, _writer_service_pb2.RollbackSourceResponse]
-    """Takes back, as a set, all that came from a source after a time. Atomic, idempotent, audited. With `dry_run` a preview."""
+    """Takes back, as a set, all that a source said, as recorded from a time on, as if it had never been said. The same content
+    delivered again is answered as a duplicate with the status REDACTED, and not stored; other content under the same identity is
+    taken for its correction, and stored. Atomic, idempotent, audited. With `dry_run` a preview, which is what would be
+    done. Nothing to take back is an empty summary. Needs the admin permission.
+    """
     WaitForEmbedding: _grpc.UnaryUnaryMultiCallable[_writer_service_pb2.WaitForEmbeddingRequest, _writer_service_pb2.WaitForEmbeddingResponse]
     """Waits until the chunks that were written before the call have vectors in the active space, or the deadline comes: DEADLINE_EXCEEDED. Changes nothing."""
     GetEmbeddingStatus: _grpc.UnaryUnaryMultiCallable[_writer_service_pb2.GetEmbeddingStatusRequest, _writer_service_pb2.GetEmbeddingStatusResponse]
@@ -248,13 +264,29 @@ class WriterServiceAsyncStub(WriterServiceStub):
     and is not the stored one.
     """
     AppendAudit: _aio.UnaryUnaryMultiCallable[_writer_service_pb2.AppendAuditRequest, _writer_service_pb2.AppendAuditResponse]  # type: ignore[assignment]
-    """Appends an event to the audit. Not idempotent: each call is an event."""
+    """Appends an event to the audit, by the caller. Not idempotent: each call is an event. What it says is kept for ever, and no purge
+    reaches it: name things by ids and hashes, and leave content out. Needs the write permission.
+    """
     RedactObservation: _aio.UnaryUnaryMultiCallable[_writer_service_pb2.RedactObservationRequest, _writer_service_pb2.RedactObservationResponse]  # type: ignore[assignment]
     """Empties an observation's content and keeps its identity. What rested on it alone loses its evidence. Atomic, idempotent, audited. NOT_FOUND if not stored."""
     Purge: _aio.UnaryUnaryMultiCallable[_writer_service_pb2.PurgeRequest, _writer_service_pb2.PurgeResponse]  # type: ignore[assignment]
-    """Erases what is selected, by cascade, from every table, queue and trace. Atomic, idempotent, audited. With `dry_run` only counts. Nothing selected is an empty receipt, not an error."""
+    """Erases the observations that are selected, as if they had never been sent: with all that rested on them alone, their texts,
+    vectors, former versions, traces, marks and what was proposed of them; what others say stays, derived anew from it. Waits for
+    writes under way, and is waited for by those that come. Atomic, idempotent, audited. With `dry_run` only counts. Nothing selected
+    is an empty receipt, not an error.
+
+    What is left is a tombstone for each observation, its id, which is a hash: an observation that comes again under the same
+    identity is answered as a duplicate with the status REDACTED, and not stored; a new event is stored like any other. Row versions
+    that are dead, words of indexes and statistics of the database are gone once it has vacuumed and reindexed (`palimpsest scrub`);
+    its write-ahead log and backups are beyond a purge. What is not linked to the selection, but mentions it in free text, is
+    not found. Needs the admin permission.
+    """
     RollbackSource: _aio.UnaryUnaryMultiCallable[_writer_service_pb2.RollbackSourceRequest, _writer_service_pb2.RollbackSourceResponse]  # type: ignore[assignment]
-    """Takes back, as a set, all that came from a source after a time. Atomic, idempotent, audited. With `dry_run` a preview."""
+    """Takes back, as a set, all that a source said, as recorded from a time on, as if it had never been said. The same content
+    delivered again is answered as a duplicate with the status REDACTED, and not stored; other content under the same identity is
+    taken for its correction, and stored. Atomic, idempotent, audited. With `dry_run` a preview, which is what would be
+    done. Nothing to take back is an empty summary. Needs the admin permission.
+    """
     WaitForEmbedding: _aio.UnaryUnaryMultiCallable[_writer_service_pb2.WaitForEmbeddingRequest, _writer_service_pb2.WaitForEmbeddingResponse]  # type: ignore[assignment]
     """Waits until the chunks that were written before the call have vectors in the active space, or the deadline comes: DEADLINE_EXCEEDED. Changes nothing."""
     GetEmbeddingStatus: _aio.UnaryUnaryMultiCallable[_writer_service_pb2.GetEmbeddingStatusRequest, _writer_service_pb2.GetEmbeddingStatusResponse]  # type: ignore[assignment]
@@ -527,7 +559,9 @@ class WriterServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _writer_service_pb2.AppendAuditRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_writer_service_pb2.AppendAuditResponse, _abc.Awaitable[_writer_service_pb2.AppendAuditResponse]]:
-        """Appends an event to the audit. Not idempotent: each call is an event."""
+        """Appends an event to the audit, by the caller. Not idempotent: each call is an event. What it says is kept for ever, and no purge
+        reaches it: name things by ids and hashes, and leave content out. Needs the write permission.
+        """
 
     @_abc_1.abstractmethod
     def RedactObservation(
@@ -543,7 +577,17 @@ class WriterServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _writer_service_pb2.PurgeRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_writer_service_pb2.PurgeResponse, _abc.Awaitable[_writer_service_pb2.PurgeResponse]]:
-        """Erases what is selected, by cascade, from every table, queue and trace. Atomic, idempotent, audited. With `dry_run` only counts. Nothing selected is an empty receipt, not an error."""
+        """Erases the observations that are selected, as if they had never been sent: with all that rested on them alone, their texts,
+        vectors, former versions, traces, marks and what was proposed of them; what others say stays, derived anew from it. Waits for
+        writes under way, and is waited for by those that come. Atomic, idempotent, audited. With `dry_run` only counts. Nothing selected
+        is an empty receipt, not an error.
+
+        What is left is a tombstone for each observation, its id, which is a hash: an observation that comes again under the same
+        identity is answered as a duplicate with the status REDACTED, and not stored; a new event is stored like any other. Row versions
+        that are dead, words of indexes and statistics of the database are gone once it has vacuumed and reindexed (`palimpsest scrub`);
+        its write-ahead log and backups are beyond a purge. What is not linked to the selection, but mentions it in free text, is
+        not found. Needs the admin permission.
+        """
 
     @_abc_1.abstractmethod
     def RollbackSource(
@@ -551,7 +595,11 @@ class WriterServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _writer_service_pb2.RollbackSourceRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_writer_service_pb2.RollbackSourceResponse, _abc.Awaitable[_writer_service_pb2.RollbackSourceResponse]]:
-        """Takes back, as a set, all that came from a source after a time. Atomic, idempotent, audited. With `dry_run` a preview."""
+        """Takes back, as a set, all that a source said, as recorded from a time on, as if it had never been said. The same content
+        delivered again is answered as a duplicate with the status REDACTED, and not stored; other content under the same identity is
+        taken for its correction, and stored. Atomic, idempotent, audited. With `dry_run` a preview, which is what would be
+        done. Nothing to take back is an empty summary. Needs the admin permission.
+        """
 
     @_abc_1.abstractmethod
     def WaitForEmbedding(
