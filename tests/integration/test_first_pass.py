@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 
 import asyncpg
 import numpy as np
 import numpy.typing as npt
 import pytest
+from click.testing import Result
+from typer.testing import CliRunner
 
+from cli.failure import Failure
+from cli.main import app
 from services.reader.rows import Filter
 from services.reader.search_statement import SETTINGS
 from services.reader.store import Snapshot
@@ -208,3 +213,18 @@ async def test_without_vectors_there_is_no_middle(dsn: str) -> None:
         await index_vectors(dsn, "binary")
     with pytest.raises(SchemaError, match="there is no space fp-x"):
         await index_vectors(dsn, "binary", fingerprint="fp-x")
+
+
+async def test_the_command_line_makes_the_index(dsn: str, stored: npt.NDArray[np.float32]) -> None:
+    """EM-6: `palimpsest vector-index` does, says whether it had to, and refuses what cannot be."""
+
+    async def run(*arguments: str) -> Result:
+        return await asyncio.to_thread(CliRunner().invoke, app, ["vector-index", *arguments, "--dsn", dsn, "--json"])
+
+    done = {"first_pass": "truncated", "dimensions": 16}
+    assert json.loads((await run("truncated", "--dimensions", "16")).stdout) == done | {"changed": True}
+    assert json.loads((await run("truncated", "--dimensions", "16")).stdout) == done | {"changed": False}
+    assert await graphs(dsn) == {f"{TABLE}_by_beginning": True}
+    refused = await run("truncated", "--dimensions", "32")
+    assert isinstance(refused.exception, Failure)
+    assert "choose whole first" in str(refused.exception)

@@ -18,7 +18,7 @@ from cli.output import one_line, safe, say_table
 COMMANDS = (
     "up", "demo", "init-db", "record", "record-git", "ingest", "search", "context", "explain", "trace", "verify",
     "neighbours", "traverse", "facts", "as-of", "history", "correct", "retract", "obsolete", "reconcile", "curate",
-    "calibrate", "health", "status",
+    "calibrate", "health", "status", "vector-index",
 )  # fmt: skip
 GROUPS = {"duplicates": ("list", "confirm", "refuse", "undo"), "packs": ("list", "show", "register", "enable")}
 
