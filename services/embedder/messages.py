@@ -52,14 +52,15 @@ def to_fingerprint(fingerprint: Fingerprint) -> pb.ModelFingerprint:
     )
 
 
-def to_model(backend: Backend) -> pb.GetModelResponse:
-    """Returns what is served."""
+def to_model(backend: Backend, reranker: str) -> pb.GetModelResponse:
+    """Returns what is served; `reranker` is the cross-encoder's name, empty for none."""
     return pb.GetModelResponse(
         fingerprint=to_fingerprint(backend.fingerprint),
         max_tokens=backend.max_tokens,
         backend=backend.name,
         device=backend.device,
         dtype=backend.dtype,
+        reranker=reranker,
     )
 
 

@@ -11,6 +11,8 @@ from palimpsest.v1 import embedder_service_pb2_grpc as pb_grpc
 
 from services.embedder.embedding import Embedded, Embedder
 from services.embedder.messages import text_error, to_fingerprint, to_input_type, to_model, to_result
+from services.embedder.reranker import Reranker
+from shared.authentication.caller import READ, current_caller
 from shared.errors import ModelMismatch, PalimpsestError, QueueFull, invalid
 from shared.interceptors.deadline import deadline_s_left
 from shared.validation import violations
@@ -31,13 +33,17 @@ class NoReranker(PalimpsestError):
 
 
 class EmbedderServicer(pb_grpc.EmbedderServiceServicer):
-    """Serves a model. `embedder` returns it, or raises `EmbedderUnavailable` while it loads."""
+    """Serves a model, and a cross-encoder where there is one. Both raise `EmbedderUnavailable` while they load."""
 
-    def __init__(self, embedder: Callable[[], Embedder]) -> None:
+    def __init__(
+        self, embedder: Callable[[], Embedder], reranker: Callable[[], Reranker | None] = lambda: None
+    ) -> None:
         self._embedder = embedder
+        self._reranker = reranker
 
     async def Embed(self, request: pb.EmbedRequest, context: grpc.aio.ServicerContext) -> pb.EmbedResponse:
         """Embeds a batch; each text has its own result."""
+        _require_reader()
         embedder = self._embedder()
         _require_model(embedder, request.expected_fingerprint)
         errors = [text_error(text, f"texts[{index}]") for index, text in enumerate(request.texts)]
@@ -53,15 +59,23 @@ class EmbedderServicer(pb_grpc.EmbedderServiceServicer):
         self, requests: AsyncIterator[pb.StreamEmbedRequest], context: grpc.aio.ServicerContext
     ) -> None:
         """Embeds texts as they come and answers each when it is ready."""
+        _require_reader()
         await _Stream(self._embedder(), context).answer_all(requests)
 
     async def GetModel(self, request: pb.GetModelRequest, context: grpc.aio.ServicerContext) -> pb.GetModelResponse:
         """Says which model is served."""
-        return to_model(self._embedder().backend)
+        _require_reader()
+        reranker = self._reranker()
+        return to_model(self._embedder().backend, reranker.backend.name if reranker else "")
 
     async def Rerank(self, request: pb.RerankRequest, context: grpc.aio.ServicerContext) -> pb.RerankResponse:
-        """Refuses: no cross-encoder can be configured yet."""
-        raise NoReranker
+        """Scores documents against a query."""
+        _require_reader()
+        reranker = self._reranker()
+        if reranker is None:
+            raise NoReranker
+        scores = await reranker.rerank(request.query, request.documents, _deadline())
+        return pb.RerankResponse(scores=scores, model=reranker.backend.name)
 
 
 def register_servicer(servicer: EmbedderServicer, server: grpc.aio.Server) -> None:
@@ -111,6 +125,11 @@ class _Stream:
             except QueueFull as full:
                 # The stream's flow control: nothing more is read until there is room for what has been.
                 await asyncio.sleep(full.retry_after_s or 0)
+
+
+def _require_reader() -> None:
+    """Models belong to no namespace, so who may read in any may use them. Raises PermissionDenied."""
+    current_caller().require_somewhere(READ)
 
 
 def _require_model(embedder: Embedder, expected: str) -> None:

@@ -8,6 +8,7 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 BackendName = Literal["bundled", "sentence-transformers"]
 DtypeName = Literal["auto", "int8", "float16", "bfloat16", "float32"]
+TorchDtypeName = Literal["auto", "float16", "bfloat16", "float32"]
 
 
 class EmbedderSettings(BaseSettings):
@@ -41,6 +42,21 @@ class EmbedderSettings(BaseSettings):
 
     max_tokens: int = Field(default=0, ge=0)
     """Most tokens of a window, where the model allows more. Only for `sentence-transformers`."""
+
+    reranker: str = Field(default="", max_length=256)
+    """Cross-encoder of `Rerank`: its name on the Hugging Face hub, or a folder; empty for none."""
+
+    reranker_revision: str = Field(default="", max_length=128)
+    """Branch, tag or commit of a cross-encoder on the hub; empty for its main branch."""
+
+    reranker_dtype: TorchDtypeName = "auto"
+    """Numeric type of the cross-encoder's weights; `auto` is `float16` on CUDA, else `float32`."""
+
+    reranker_max_tokens: int = Field(default=0, ge=0)
+    """Most tokens of a question with a part of a document, where the cross-encoder allows more."""
+
+    reranker_batch_tokens: int = Field(default=0, ge=0)
+    """Token budget of a batch of the cross-encoder. A call's deadline is looked at between batches."""
 
     batch_tokens: int = Field(default=0, ge=0)
     """Token budget of a batch: its longest text times its number of texts."""

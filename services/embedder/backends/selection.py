@@ -1,6 +1,7 @@
-"""Loads the backend that the settings name."""
+"""Loads the models that the settings name."""
 
 from services.embedder.backend import Backend, InputType
+from services.embedder.reranker import CrossEncoding
 from services.embedder.settings import EmbedderSettings
 
 
@@ -11,6 +12,17 @@ def load_backend(settings: EmbedderSettings) -> Backend:
     (text,) = backend.cut(["a first text"], InputType.PASSAGE)
     backend.encode(text.windows)
     return backend
+
+
+def load_reranker(settings: EmbedderSettings) -> CrossEncoding | None:
+    """Returns the cross-encoder, ready to run; None where none is configured. Raises what its loader raises."""
+    if not settings.reranker:
+        return None
+    from services.embedder.backends.cross_encoder import load_cross_encoder
+
+    reranker = load_cross_encoder(settings)
+    reranker.score([pair for pairs in reranker.cut("a first question", ["a first text"]) for pair in pairs])
+    return reranker
 
 
 def _load(settings: EmbedderSettings) -> Backend:
