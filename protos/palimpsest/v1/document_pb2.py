@@ -27,7 +27,7 @@ from palimpsest.v1 import limits_pb2 as palimpsest_dot_v1_dot_limits__pb2
 from palimpsest.v1 import reference_pb2 as palimpsest_dot_v1_dot_reference__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cpalimpsest/v1/document.proto\x12\rpalimpsest.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1apalimpsest/v1/limits.proto\x1a\x1dpalimpsest/v1/reference.proto\"\xb3\x02\n\x11\x44ocumentAssertion\x12\x30\n\x06\x65ntity\x18\x01 \x01(\x0b\x32\x18.palimpsest.v1.EntityRefB\x06\xda\xe2\x18\x02\x08\x01\x12\x1b\n\x05title\x18\x02 \x01(\tB\x07\xda\xe2\x18\x03\x18\xd0\x0fH\x01\x88\x01\x01\x12\x19\n\x04text\x18\x03 \x01(\tB\t\xda\xe2\x18\x05 \x80\x80\x80\x04H\x00\x12-\n\x07\x63hunked\x18\x04 \x01(\x0b\x32\x1a.palimpsest.v1.ChunkedTextH\x00\x12\x35\n\nmedia_type\x18\x05 \x01(\tB!\xda\xe2\x18\x1d*\x1b(text/markdown|text/plain)?\x12\x18\n\x04meta\x18\x06 \x01(\tB\n\xda\xe2\x18\x06 \x80\x80\x01P\x01\x12\x1c\n\x0bsource_path\x18\x07 \x01(\tB\x07\xda\xe2\x18\x03 \x80 B\x0c\n\x04\x62ody\x12\x04\xd8\xe2\x18\x01\x42\x08\n\x06_title\"C\n\x0b\x43hunkedText\x12\x34\n\x06\x63hunks\x18\x01 \x03(\x0b\x32\x19.palimpsest.v1.InputChunkB\t\xda\xe2\x18\x05\x30\x01\x38\x90N\"Z\n\nInputChunk\x12\x18\n\x04text\x18\x01 \x01(\tB\n\xda\xe2\x18\x06\x08\x01 \x80\x80\x02\x12\x18\n\x07heading\x18\x02 \x01(\tB\x07\xda\xe2\x18\x03\x18\xd0\x0f\x12\x18\n\x04meta\x18\x03 \x01(\tB\n\xda\xe2\x18\x06 \x80\x80\x01P\x01\"\xe2\x01\n\x05\x43hunk\x12\x12\n\nentity_key\x18\x01 \x01(\t\x12\x0f\n\x07ordinal\x18\x02 \x01(\r\x12\r\n\x05title\x18\x03 \x01(\t\x12\x0f\n\x07heading\x18\x04 \x01(\t\x12\x0c\n\x04text\x18\x05 \x01(\t\x12\x13\n\x0bsource_path\x18\x06 \x01(\t\x12\x13\n\x0btoken_count\x18\x07 \x01(\r\x12\x0c\n\x04meta\x18\x08 \x01(\t\x12\x14\n\x0c\x63ontent_hash\x18\t \x01(\t\x12\x16\n\x0eobservation_id\x18\n \x01(\t\x12\x0e\n\x06scopes\x18\x0b \x03(\t\x12\x10\n\x08\x65mbedded\x18\x0c \x01(\x08\"\xeb\x01\n\x06Source\x12\x19\n\x06system\x18\x01 \x01(\tB\t\xda\xe2\x18\x05\x08\x01 \x80\x02\x12\x17\n\x06stream\x18\x02 \x01(\tB\x07\xda\xe2\x18\x03 \x80\x04\x12)\n\tauthority\x18\x03 \x01(\x01\x42\x16\xda\xe2\x18\x12\x41\x00\x00\x00\x00\x00\x00\x00\x00I\x00\x00\x00\x00\x00\x00\xf0?\x12\x31\n\x05state\x18\x04 \x01(\x0e\x32\x1a.palimpsest.v1.SourceStateB\x06\xda\xe2\x18\x02h\x01\x12\x1c\n\x0b\x64\x65scription\x18\x05 \x01(\tB\x07\xda\xe2\x18\x03\x18\xd0\x0f\x12\x31\n\rregistered_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp*g\n\rContentSource\x12\x1e\n\x1a\x43ONTENT_SOURCE_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x43ONTENT_SOURCE_ORIGINAL\x10\x01\x12\x19\n\x15\x43ONTENT_SOURCE_CHUNKS\x10\x02*w\n\x0bSourceState\x12\x1c\n\x18SOURCE_STATE_UNSPECIFIED\x10\x00\x12\x17\n\x13SOURCE_STATE_ACTIVE\x10\x01\x12\x17\n\x13SOURCE_STATE_PAUSED\x10\x02\x12\x18\n\x14SOURCE_STATE_DELETED\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1cpalimpsest/v1/document.proto\x12\rpalimpsest.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1apalimpsest/v1/limits.proto\x1a\x1dpalimpsest/v1/reference.proto\"\xb3\x02\n\x11\x44ocumentAssertion\x12\x30\n\x06\x65ntity\x18\x01 \x01(\x0b\x32\x18.palimpsest.v1.EntityRefB\x06\xda\xe2\x18\x02\x08\x01\x12\x1b\n\x05title\x18\x02 \x01(\tB\x07\xda\xe2\x18\x03\x18\xd0\x0fH\x01\x88\x01\x01\x12\x19\n\x04text\x18\x03 \x01(\tB\t\xda\xe2\x18\x05 \x80\x80\x80\x04H\x00\x12-\n\x07\x63hunked\x18\x04 \x01(\x0b\x32\x1a.palimpsest.v1.ChunkedTextH\x00\x12\x35\n\nmedia_type\x18\x05 \x01(\tB!\xda\xe2\x18\x1d*\x1b(text/markdown|text/plain)?\x12\x18\n\x04meta\x18\x06 \x01(\tB\n\xda\xe2\x18\x06 \x80\x80\x01P\x01\x12\x1c\n\x0bsource_path\x18\x07 \x01(\tB\x07\xda\xe2\x18\x03 \x80 B\x0c\n\x04\x62ody\x12\x04\xd8\xe2\x18\x01\x42\x08\n\x06_title\"C\n\x0b\x43hunkedText\x12\x34\n\x06\x63hunks\x18\x01 \x03(\x0b\x32\x19.palimpsest.v1.InputChunkB\t\xda\xe2\x18\x05\x30\x01\x38\x90N\"Z\n\nInputChunk\x12\x18\n\x04text\x18\x01 \x01(\tB\n\xda\xe2\x18\x06\x08\x01 \x80\x80\x02\x12\x18\n\x07heading\x18\x02 \x01(\tB\x07\xda\xe2\x18\x03\x18\xd0\x0f\x12\x18\n\x04meta\x18\x03 \x01(\tB\n\xda\xe2\x18\x06 \x80\x80\x01P\x01\"\xf4\x01\n\x05\x43hunk\x12\x18\n\nentity_key\x18\x01 \x01(\tB\x04\xe0\xe2\x18\x01\x12\x0f\n\x07ordinal\x18\x02 \x01(\r\x12\r\n\x05title\x18\x03 \x01(\t\x12\x0f\n\x07heading\x18\x04 \x01(\t\x12\x0c\n\x04text\x18\x05 \x01(\t\x12\x13\n\x0bsource_path\x18\x06 \x01(\t\x12\x13\n\x0btoken_count\x18\x07 \x01(\r\x12\x0c\n\x04meta\x18\x08 \x01(\t\x12\x1a\n\x0c\x63ontent_hash\x18\t \x01(\tB\x04\xe0\xe2\x18\x02\x12\x1c\n\x0eobservation_id\x18\n \x01(\tB\x04\xe0\xe2\x18\x02\x12\x0e\n\x06scopes\x18\x0b \x03(\t\x12\x10\n\x08\x65mbedded\x18\x0c \x01(\x08\"\xeb\x01\n\x06Source\x12\x19\n\x06system\x18\x01 \x01(\tB\t\xda\xe2\x18\x05\x08\x01 \x80\x02\x12\x17\n\x06stream\x18\x02 \x01(\tB\x07\xda\xe2\x18\x03 \x80\x04\x12)\n\tauthority\x18\x03 \x01(\x01\x42\x16\xda\xe2\x18\x12\x41\x00\x00\x00\x00\x00\x00\x00\x00I\x00\x00\x00\x00\x00\x00\xf0?\x12\x31\n\x05state\x18\x04 \x01(\x0e\x32\x1a.palimpsest.v1.SourceStateB\x06\xda\xe2\x18\x02h\x01\x12\x1c\n\x0b\x64\x65scription\x18\x05 \x01(\tB\x07\xda\xe2\x18\x03\x18\xd0\x0f\x12\x31\n\rregistered_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp*g\n\rContentSource\x12\x1e\n\x1a\x43ONTENT_SOURCE_UNSPECIFIED\x10\x00\x12\x1b\n\x17\x43ONTENT_SOURCE_ORIGINAL\x10\x01\x12\x19\n\x15\x43ONTENT_SOURCE_CHUNKS\x10\x02*w\n\x0bSourceState\x12\x1c\n\x18SOURCE_STATE_UNSPECIFIED\x10\x00\x12\x17\n\x13SOURCE_STATE_ACTIVE\x10\x01\x12\x17\n\x13SOURCE_STATE_PAUSED\x10\x02\x12\x18\n\x14SOURCE_STATE_DELETED\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -56,6 +56,12 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_INPUTCHUNK'].fields_by_name['heading']._serialized_options = b'\332\342\030\003\030\320\017'
   _globals['_INPUTCHUNK'].fields_by_name['meta']._loaded_options = None
   _globals['_INPUTCHUNK'].fields_by_name['meta']._serialized_options = b'\332\342\030\006 \200\200\001P\001'
+  _globals['_CHUNK'].fields_by_name['entity_key']._loaded_options = None
+  _globals['_CHUNK'].fields_by_name['entity_key']._serialized_options = b'\340\342\030\001'
+  _globals['_CHUNK'].fields_by_name['content_hash']._loaded_options = None
+  _globals['_CHUNK'].fields_by_name['content_hash']._serialized_options = b'\340\342\030\002'
+  _globals['_CHUNK'].fields_by_name['observation_id']._loaded_options = None
+  _globals['_CHUNK'].fields_by_name['observation_id']._serialized_options = b'\340\342\030\002'
   _globals['_SOURCE'].fields_by_name['system']._loaded_options = None
   _globals['_SOURCE'].fields_by_name['system']._serialized_options = b'\332\342\030\005\010\001 \200\002'
   _globals['_SOURCE'].fields_by_name['stream']._loaded_options = None
@@ -66,10 +72,10 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_SOURCE'].fields_by_name['state']._serialized_options = b'\332\342\030\002h\001'
   _globals['_SOURCE'].fields_by_name['description']._loaded_options = None
   _globals['_SOURCE'].fields_by_name['description']._serialized_options = b'\332\342\030\003\030\320\017'
-  _globals['_CONTENTSOURCE']._serialized_start=1077
-  _globals['_CONTENTSOURCE']._serialized_end=1180
-  _globals['_SOURCESTATE']._serialized_start=1182
-  _globals['_SOURCESTATE']._serialized_end=1301
+  _globals['_CONTENTSOURCE']._serialized_start=1095
+  _globals['_CONTENTSOURCE']._serialized_end=1198
+  _globals['_SOURCESTATE']._serialized_start=1200
+  _globals['_SOURCESTATE']._serialized_end=1319
   _globals['_DOCUMENTASSERTION']._serialized_start=140
   _globals['_DOCUMENTASSERTION']._serialized_end=447
   _globals['_CHUNKEDTEXT']._serialized_start=449
@@ -77,7 +83,7 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_INPUTCHUNK']._serialized_start=518
   _globals['_INPUTCHUNK']._serialized_end=608
   _globals['_CHUNK']._serialized_start=611
-  _globals['_CHUNK']._serialized_end=837
-  _globals['_SOURCE']._serialized_start=840
-  _globals['_SOURCE']._serialized_end=1075
+  _globals['_CHUNK']._serialized_end=855
+  _globals['_SOURCE']._serialized_start=858
+  _globals['_SOURCE']._serialized_end=1093
 # @@protoc_insertion_point(module_scope)

@@ -25,13 +25,15 @@ _sym_db = _symbol_database.Default()
 from google.protobuf import descriptor_pb2 as google_dot_protobuf_dot_descriptor__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1apalimpsest/v1/limits.proto\x12\rpalimpsest.v1\x1a google/protobuf/descriptor.proto\"\xa1\x02\n\x0b\x46ieldLimits\x12\x10\n\x08required\x18\x01 \x01(\x08\x12\x12\n\nmin_length\x18\x02 \x01(\r\x12\x12\n\nmax_length\x18\x03 \x01(\r\x12\x11\n\tmax_bytes\x18\x04 \x01(\x04\x12\x0f\n\x07pattern\x18\x05 \x01(\t\x12\x11\n\tmin_items\x18\x06 \x01(\r\x12\x11\n\tmax_items\x18\x07 \x01(\r\x12\x14\n\x07minimum\x18\x08 \x01(\x01H\x00\x88\x01\x01\x12\x14\n\x07maximum\x18\t \x01(\x01H\x01\x88\x01\x01\x12\x0c\n\x04json\x18\n \x01(\x08\x12\x0e\n\x06unique\x18\x0b \x01(\x08\x12\x16\n\x0emax_key_length\x18\x0c \x01(\r\x12\x14\n\x0c\x64\x65\x66ined_only\x18\r \x01(\x08\x42\n\n\x08_minimumB\n\n\x08_maximum:N\n\x06limits\x12\x1d.google.protobuf.FieldOptions\x18\xab\x8c\x03 \x01(\x0b\x32\x1a.palimpsest.v1.FieldLimits\x88\x01\x01:;\n\x0f\x63hoice_required\x12\x1d.google.protobuf.OneofOptions\x18\xab\x8c\x03 \x01(\x08\x88\x01\x01\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1apalimpsest/v1/limits.proto\x12\rpalimpsest.v1\x1a google/protobuf/descriptor.proto\"\xa1\x02\n\x0b\x46ieldLimits\x12\x10\n\x08required\x18\x01 \x01(\x08\x12\x12\n\nmin_length\x18\x02 \x01(\r\x12\x12\n\nmax_length\x18\x03 \x01(\r\x12\x11\n\tmax_bytes\x18\x04 \x01(\x04\x12\x0f\n\x07pattern\x18\x05 \x01(\t\x12\x11\n\tmin_items\x18\x06 \x01(\r\x12\x11\n\tmax_items\x18\x07 \x01(\r\x12\x14\n\x07minimum\x18\x08 \x01(\x01H\x00\x88\x01\x01\x12\x14\n\x07maximum\x18\t \x01(\x01H\x01\x88\x01\x01\x12\x0c\n\x04json\x18\n \x01(\x08\x12\x0e\n\x06unique\x18\x0b \x01(\x08\x12\x16\n\x0emax_key_length\x18\x0c \x01(\r\x12\x14\n\x0c\x64\x65\x66ined_only\x18\r \x01(\x08\x42\n\n\x08_minimumB\n\n\x08_maximum*l\n\x08TextRole\x12\x19\n\x15TEXT_ROLE_UNSPECIFIED\x10\x00\x12\x18\n\x14TEXT_ROLE_IDENTIFIER\x10\x01\x12\x13\n\x0fTEXT_ROLE_TOKEN\x10\x02\x12\x16\n\x12TEXT_ROLE_QUESTION\x10\x03:N\n\x06limits\x12\x1d.google.protobuf.FieldOptions\x18\xab\x8c\x03 \x01(\x0b\x32\x1a.palimpsest.v1.FieldLimits\x88\x01\x01:N\n\ttext_role\x12\x1d.google.protobuf.FieldOptions\x18\xac\x8c\x03 \x01(\x0e\x32\x17.palimpsest.v1.TextRole\x88\x01\x01:;\n\x0f\x63hoice_required\x12\x1d.google.protobuf.OneofOptions\x18\xab\x8c\x03 \x01(\x08\x88\x01\x01\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'palimpsest.v1.limits_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_TEXTROLE']._serialized_start=371
+  _globals['_TEXTROLE']._serialized_end=479
   _globals['_FIELDLIMITS']._serialized_start=80
   _globals['_FIELDLIMITS']._serialized_end=369
 # @@protoc_insertion_point(module_scope)

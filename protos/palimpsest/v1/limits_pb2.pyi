@@ -1,11 +1,25 @@
 from google.protobuf import descriptor_pb2 as _descriptor_pb2
+from google.protobuf.internal import enum_type_wrapper as _enum_type_wrapper
 from google.protobuf import descriptor as _descriptor
 from google.protobuf import message as _message
 from typing import ClassVar as _ClassVar, Optional as _Optional
 
 DESCRIPTOR: _descriptor.FileDescriptor
+
+class TextRole(int, metaclass=_enum_type_wrapper.EnumTypeWrapper):
+    __slots__ = ()
+    TEXT_ROLE_UNSPECIFIED: _ClassVar[TextRole]
+    TEXT_ROLE_IDENTIFIER: _ClassVar[TextRole]
+    TEXT_ROLE_TOKEN: _ClassVar[TextRole]
+    TEXT_ROLE_QUESTION: _ClassVar[TextRole]
+TEXT_ROLE_UNSPECIFIED: TextRole
+TEXT_ROLE_IDENTIFIER: TextRole
+TEXT_ROLE_TOKEN: TextRole
+TEXT_ROLE_QUESTION: TextRole
 LIMITS_FIELD_NUMBER: _ClassVar[int]
 limits: _descriptor.FieldDescriptor
+TEXT_ROLE_FIELD_NUMBER: _ClassVar[int]
+text_role: _descriptor.FieldDescriptor
 CHOICE_REQUIRED_FIELD_NUMBER: _ClassVar[int]
 choice_required: _descriptor.FieldDescriptor
 

@@ -27,7 +27,7 @@ from palimpsest.v1 import limits_pb2 as palimpsest_dot_v1_dot_limits__pb2
 from palimpsest.v1 import reference_pb2 as palimpsest_dot_v1_dot_reference__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18palimpsest/v1/link.proto\x12\rpalimpsest.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1apalimpsest/v1/limits.proto\x1a\x1dpalimpsest/v1/reference.proto\"\x87\x01\n\nLinkTarget\x12\x30\n\x04kind\x18\x01 \x01(\tB\"\xda\xe2\x18\x1e\x08\x01*\x1a[a-z0-9][a-z0-9_.-]{0,127}\x12)\n\x03ref\x18\x02 \x01(\tB\x1c\xda\xe2\x18\x18\x08\x01 \x84\x07*\x11[^\\x00-\\x1f\\x7f]+\x12\x1c\n\x0bsource_hint\x18\x03 \x01(\tB\x07\xda\xe2\x18\x03 \x80\x02\"\x96\x02\n\rLinkAssertion\x12\x30\n\x06source\x18\x01 \x01(\x0b\x32\x18.palimpsest.v1.EntityRefB\x06\xda\xe2\x18\x02\x08\x01\x12/\n\x08relation\x18\x02 \x01(\tB\x1d\xda\xe2\x18\x19\x08\x01*\x15[A-Z][A-Z0-9_]{0,127}\x12*\n\x06\x65ntity\x18\x03 \x01(\x0b\x32\x18.palimpsest.v1.EntityRefH\x00\x12.\n\treference\x18\x04 \x01(\x0b\x32\x19.palimpsest.v1.LinkTargetH\x00\x12+\n\x06weight\x18\x05 \x01(\x01\x42\x16\xda\xe2\x18\x12\x41\x00\x00\x00\x00\x00\x00\x00\x00I\x00\x00\x00\x00\x00\x00\xf0?H\x01\x88\x01\x01\x42\x0e\n\x06target\x12\x04\xd8\xe2\x18\x01\x42\t\n\x07_weight\"\xc5\x01\n\x04Link\x12\x12\n\nsource_key\x18\x01 \x01(\t\x12\x10\n\x08relation\x18\x02 \x01(\t\x12\x12\n\ntarget_key\x18\x03 \x01(\t\x12\x0e\n\x06weight\x18\x04 \x01(\x01\x12)\n\x06origin\x18\x05 \x01(\x0e\x32\x19.palimpsest.v1.LinkOrigin\x12/\n\x0brecorded_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x17\n\x0fobservation_ids\x18\x07 \x03(\t\"\x8d\x01\n\tLinkClaim\x12\x12\n\nsource_key\x18\x01 \x01(\t\x12\x10\n\x08relation\x18\x02 \x01(\t\x12)\n\x06target\x18\x03 \x01(\x0b\x32\x19.palimpsest.v1.LinkTarget\x12/\n\x0brecorded_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp*[\n\nLinkOrigin\x12\x1b\n\x17LINK_ORIGIN_UNSPECIFIED\x10\x00\x12\x16\n\x12LINK_ORIGIN_SOURCE\x10\x01\x12\x18\n\x14LINK_ORIGIN_CURATION\x10\x02\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x18palimpsest/v1/link.proto\x12\rpalimpsest.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1apalimpsest/v1/limits.proto\x1a\x1dpalimpsest/v1/reference.proto\"\x87\x01\n\nLinkTarget\x12\x30\n\x04kind\x18\x01 \x01(\tB\"\xda\xe2\x18\x1e\x08\x01*\x1a[a-z0-9][a-z0-9_.-]{0,127}\x12)\n\x03ref\x18\x02 \x01(\tB\x1c\xda\xe2\x18\x18\x08\x01 \x84\x07*\x11[^\\x00-\\x1f\\x7f]+\x12\x1c\n\x0bsource_hint\x18\x03 \x01(\tB\x07\xda\xe2\x18\x03 \x80\x02\"\x96\x02\n\rLinkAssertion\x12\x30\n\x06source\x18\x01 \x01(\x0b\x32\x18.palimpsest.v1.EntityRefB\x06\xda\xe2\x18\x02\x08\x01\x12/\n\x08relation\x18\x02 \x01(\tB\x1d\xda\xe2\x18\x19\x08\x01*\x15[A-Z][A-Z0-9_]{0,127}\x12*\n\x06\x65ntity\x18\x03 \x01(\x0b\x32\x18.palimpsest.v1.EntityRefH\x00\x12.\n\treference\x18\x04 \x01(\x0b\x32\x19.palimpsest.v1.LinkTargetH\x00\x12+\n\x06weight\x18\x05 \x01(\x01\x42\x16\xda\xe2\x18\x12\x41\x00\x00\x00\x00\x00\x00\x00\x00I\x00\x00\x00\x00\x00\x00\xf0?H\x01\x88\x01\x01\x42\x0e\n\x06target\x12\x04\xd8\xe2\x18\x01\x42\t\n\x07_weight\"\xd7\x01\n\x04Link\x12\x18\n\nsource_key\x18\x01 \x01(\tB\x04\xe0\xe2\x18\x01\x12\x10\n\x08relation\x18\x02 \x01(\t\x12\x18\n\ntarget_key\x18\x03 \x01(\tB\x04\xe0\xe2\x18\x01\x12\x0e\n\x06weight\x18\x04 \x01(\x01\x12)\n\x06origin\x18\x05 \x01(\x0e\x32\x19.palimpsest.v1.LinkOrigin\x12/\n\x0brecorded_at\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1d\n\x0fobservation_ids\x18\x07 \x03(\tB\x04\xe0\xe2\x18\x02\"\x93\x01\n\tLinkClaim\x12\x18\n\nsource_key\x18\x01 \x01(\tB\x04\xe0\xe2\x18\x01\x12\x10\n\x08relation\x18\x02 \x01(\t\x12)\n\x06target\x18\x03 \x01(\x0b\x32\x19.palimpsest.v1.LinkTarget\x12/\n\x0brecorded_at\x18\x04 \x01(\x0b\x32\x1a.google.protobuf.Timestamp*[\n\nLinkOrigin\x12\x1b\n\x17LINK_ORIGIN_UNSPECIFIED\x10\x00\x12\x16\n\x12LINK_ORIGIN_SOURCE\x10\x01\x12\x18\n\x14LINK_ORIGIN_CURATION\x10\x02\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -48,14 +48,22 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_LINKASSERTION'].fields_by_name['relation']._serialized_options = b'\332\342\030\031\010\001*\025[A-Z][A-Z0-9_]{0,127}'
   _globals['_LINKASSERTION'].fields_by_name['weight']._loaded_options = None
   _globals['_LINKASSERTION'].fields_by_name['weight']._serialized_options = b'\332\342\030\022A\000\000\000\000\000\000\000\000I\000\000\000\000\000\000\360?'
-  _globals['_LINKORIGIN']._serialized_start=898
-  _globals['_LINKORIGIN']._serialized_end=989
+  _globals['_LINK'].fields_by_name['source_key']._loaded_options = None
+  _globals['_LINK'].fields_by_name['source_key']._serialized_options = b'\340\342\030\001'
+  _globals['_LINK'].fields_by_name['target_key']._loaded_options = None
+  _globals['_LINK'].fields_by_name['target_key']._serialized_options = b'\340\342\030\001'
+  _globals['_LINK'].fields_by_name['observation_ids']._loaded_options = None
+  _globals['_LINK'].fields_by_name['observation_ids']._serialized_options = b'\340\342\030\002'
+  _globals['_LINKCLAIM'].fields_by_name['source_key']._loaded_options = None
+  _globals['_LINKCLAIM'].fields_by_name['source_key']._serialized_options = b'\340\342\030\001'
+  _globals['_LINKORIGIN']._serialized_start=922
+  _globals['_LINKORIGIN']._serialized_end=1013
   _globals['_LINKTARGET']._serialized_start=136
   _globals['_LINKTARGET']._serialized_end=271
   _globals['_LINKASSERTION']._serialized_start=274
   _globals['_LINKASSERTION']._serialized_end=552
   _globals['_LINK']._serialized_start=555
-  _globals['_LINK']._serialized_end=752
-  _globals['_LINKCLAIM']._serialized_start=755
-  _globals['_LINKCLAIM']._serialized_end=896
+  _globals['_LINK']._serialized_end=770
+  _globals['_LINKCLAIM']._serialized_start=773
+  _globals['_LINKCLAIM']._serialized_end=920
 # @@protoc_insertion_point(module_scope)

@@ -26,7 +26,7 @@ from google.protobuf import timestamp_pb2 as google_dot_protobuf_dot_timestamp__
 from palimpsest.v1 import limits_pb2 as palimpsest_dot_v1_dot_limits__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dpalimpsest/v1/reference.proto\x12\rpalimpsest.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1apalimpsest/v1/limits.proto\"d\n\x07TypedId\x12/\n\x04type\x18\x01 \x01(\tB!\xda\xe2\x18\x1d\x08\x01*\x19[a-z0-9][a-z0-9_.-]{0,63}\x12(\n\x02id\x18\x02 \x01(\tB\x1c\xda\xe2\x18\x18\x08\x01 \x84\x07*\x11[^\\x00-\\x1f\\x7f]+\"t\n\tEntityRef\x12+\n\x03key\x18\x01 \x01(\tB\x1c\xda\xe2\x18\x18\x08\x01 \xe8\x07*\x11[^\\x00-\\x1f\\x7f]+H\x00\x12\'\n\x05typed\x18\x02 \x01(\x0b\x32\x16.palimpsest.v1.TypedIdH\x00\x42\x11\n\treference\x12\x04\xd8\xe2\x18\x01\"\xc9\x01\n\x0eSourceIdentity\x12,\n\x06system\x18\x01 \x01(\tB\x1c\xda\xe2\x18\x18\x08\x01 \x80\x02*\x11[^\\x00-\\x1f\\x7f]+\x12*\n\x06stream\x18\x02 \x01(\tB\x1a\xda\xe2\x18\x16 \x80\x04*\x11[^\\x00-\\x1f\\x7f]*\x12/\n\x0b\x65xternal_id\x18\x03 \x01(\tB\x1a\xda\xe2\x18\x16 \x80\x08*\x11[^\\x00-\\x1f\\x7f]*\x12,\n\x08revision\x18\x04 \x01(\tB\x1a\xda\xe2\x18\x16 \x80\x02*\x11[^\\x00-\\x1f\\x7f]*\"\xf6\x03\n\nProvenance\x12\x14\n\x03uri\x18\x01 \x01(\tB\x07\xda\xe2\x18\x03 \x80 \x12\x1b\n\nrepository\x18\x02 \x01(\tB\x07\xda\xe2\x18\x03 \x80\x08\x12\x17\n\x06\x62ranch\x18\x03 \x01(\tB\x07\xda\xe2\x18\x03 \x80\x04\x12\x1b\n\ncommit_sha\x18\x04 \x01(\tB\x07\xda\xe2\x18\x03 \x80\x01\x12\x15\n\x04path\x18\x05 \x01(\tB\x07\xda\xe2\x18\x03 \x80 \x12\x1d\n\x0c\x63ontent_hash\x18\x06 \x01(\tB\x07\xda\xe2\x18\x03 \x80\x02\x12\x17\n\x06\x61uthor\x18\x07 \x01(\tB\x07\xda\xe2\x18\x03 \x80\x08\x12\x30\n\x0c\x63ommitted_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nindexed_at\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1d\n\x0c\x65xtracted_by\x18\n \x01(\tB\x07\xda\xe2\x18\x03 \x80\x02\x12\x1c\n\x0breviewed_by\x18\x0b \x01(\tB\x07\xda\xe2\x18\x03 \x80\x08\x12 \n\x0c\x64\x65rived_from\x18\x0c \x03(\tB\n\xda\xe2\x18\x06 \x80\x08\x38\xc8\x01\x12\x41\n\x05\x65xtra\x18\r \x03(\x0b\x32$.palimpsest.v1.Provenance.ExtraEntryB\x0c\xda\xe2\x18\x08 \x80 82`\x80\x01\x1a,\n\nExtraEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xa7\x01\n\x0bPermissions\x12\x35\n\nvisibility\x18\x01 \x01(\x0e\x32\x19.palimpsest.v1.VisibilityB\x06\xda\xe2\x18\x02h\x01\x12\x1e\n\rvisibility_id\x18\x02 \x01(\tB\x07\xda\xe2\x18\x03 \x80\x04\x12\x1f\n\nread_roles\x18\x03 \x03(\tB\x0b\xda\xe2\x18\x07\x10\x01 \x80\x02\x38\x14\x12 \n\x0bwrite_roles\x18\x04 \x03(\tB\x0b\xda\xe2\x18\x07\x10\x01 \x80\x02\x38\x14*\xa4\x01\n\nVisibility\x12\x1a\n\x16VISIBILITY_UNSPECIFIED\x10\x00\x12\x16\n\x12VISIBILITY_PRIVATE\x10\x01\x12\x16\n\x12VISIBILITY_PROJECT\x10\x02\x12\x13\n\x0fVISIBILITY_TEAM\x10\x03\x12\x1b\n\x17VISIBILITY_ORGANIZATION\x10\x04\x12\x18\n\x14VISIBILITY_NAMESPACE\x10\x05*\x81\x01\n\nImportance\x12\x1a\n\x16IMPORTANCE_UNSPECIFIED\x10\x00\x12\x12\n\x0eIMPORTANCE_LOW\x10\x01\x12\x15\n\x11IMPORTANCE_MEDIUM\x10\x02\x12\x13\n\x0fIMPORTANCE_HIGH\x10\x03\x12\x17\n\x13IMPORTANCE_CRITICAL\x10\x04*D\n\x06Origin\x12\x16\n\x12ORIGIN_UNSPECIFIED\x10\x00\x12\x10\n\x0cORIGIN_VAULT\x10\x01\x12\x10\n\x0cORIGIN_AGENT\x10\x02*\x83\x01\n\x06Status\x12\x16\n\x12STATUS_UNSPECIFIED\x10\x00\x12\x11\n\rSTATUS_ACTIVE\x10\x01\x12\x10\n\x0cSTATUS_DRAFT\x10\x02\x12\x10\n\x0cSTATUS_STALE\x10\x03\x12\x15\n\x11STATUS_SUPERSEDED\x10\x04\x12\x13\n\x0fSTATUS_ARCHIVED\x10\x05\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1dpalimpsest/v1/reference.proto\x12\rpalimpsest.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1apalimpsest/v1/limits.proto\"h\n\x07TypedId\x12/\n\x04type\x18\x01 \x01(\tB!\xda\xe2\x18\x1d\x08\x01*\x19[a-z0-9][a-z0-9_.-]{0,63}\x12,\n\x02id\x18\x02 \x01(\tB \xda\xe2\x18\x18\x08\x01 \x84\x07*\x11[^\\x00-\\x1f\\x7f]+\xe0\xe2\x18\x01\"x\n\tEntityRef\x12/\n\x03key\x18\x01 \x01(\tB \xda\xe2\x18\x18\x08\x01 \xe8\x07*\x11[^\\x00-\\x1f\\x7f]+\xe0\xe2\x18\x01H\x00\x12\'\n\x05typed\x18\x02 \x01(\x0b\x32\x16.palimpsest.v1.TypedIdH\x00\x42\x11\n\treference\x12\x04\xd8\xe2\x18\x01\"\xc9\x01\n\x0eSourceIdentity\x12,\n\x06system\x18\x01 \x01(\tB\x1c\xda\xe2\x18\x18\x08\x01 \x80\x02*\x11[^\\x00-\\x1f\\x7f]+\x12*\n\x06stream\x18\x02 \x01(\tB\x1a\xda\xe2\x18\x16 \x80\x04*\x11[^\\x00-\\x1f\\x7f]*\x12/\n\x0b\x65xternal_id\x18\x03 \x01(\tB\x1a\xda\xe2\x18\x16 \x80\x08*\x11[^\\x00-\\x1f\\x7f]*\x12,\n\x08revision\x18\x04 \x01(\tB\x1a\xda\xe2\x18\x16 \x80\x02*\x11[^\\x00-\\x1f\\x7f]*\"\xf6\x03\n\nProvenance\x12\x14\n\x03uri\x18\x01 \x01(\tB\x07\xda\xe2\x18\x03 \x80 \x12\x1b\n\nrepository\x18\x02 \x01(\tB\x07\xda\xe2\x18\x03 \x80\x08\x12\x17\n\x06\x62ranch\x18\x03 \x01(\tB\x07\xda\xe2\x18\x03 \x80\x04\x12\x1b\n\ncommit_sha\x18\x04 \x01(\tB\x07\xda\xe2\x18\x03 \x80\x01\x12\x15\n\x04path\x18\x05 \x01(\tB\x07\xda\xe2\x18\x03 \x80 \x12\x1d\n\x0c\x63ontent_hash\x18\x06 \x01(\tB\x07\xda\xe2\x18\x03 \x80\x02\x12\x17\n\x06\x61uthor\x18\x07 \x01(\tB\x07\xda\xe2\x18\x03 \x80\x08\x12\x30\n\x0c\x63ommitted_at\x18\x08 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12.\n\nindexed_at\x18\t \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x1d\n\x0c\x65xtracted_by\x18\n \x01(\tB\x07\xda\xe2\x18\x03 \x80\x02\x12\x1c\n\x0breviewed_by\x18\x0b \x01(\tB\x07\xda\xe2\x18\x03 \x80\x08\x12 \n\x0c\x64\x65rived_from\x18\x0c \x03(\tB\n\xda\xe2\x18\x06 \x80\x08\x38\xc8\x01\x12\x41\n\x05\x65xtra\x18\r \x03(\x0b\x32$.palimpsest.v1.Provenance.ExtraEntryB\x0c\xda\xe2\x18\x08 \x80 82`\x80\x01\x1a,\n\nExtraEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xa7\x01\n\x0bPermissions\x12\x35\n\nvisibility\x18\x01 \x01(\x0e\x32\x19.palimpsest.v1.VisibilityB\x06\xda\xe2\x18\x02h\x01\x12\x1e\n\rvisibility_id\x18\x02 \x01(\tB\x07\xda\xe2\x18\x03 \x80\x04\x12\x1f\n\nread_roles\x18\x03 \x03(\tB\x0b\xda\xe2\x18\x07\x10\x01 \x80\x02\x38\x14\x12 \n\x0bwrite_roles\x18\x04 \x03(\tB\x0b\xda\xe2\x18\x07\x10\x01 \x80\x02\x38\x14*\xa4\x01\n\nVisibility\x12\x1a\n\x16VISIBILITY_UNSPECIFIED\x10\x00\x12\x16\n\x12VISIBILITY_PRIVATE\x10\x01\x12\x16\n\x12VISIBILITY_PROJECT\x10\x02\x12\x13\n\x0fVISIBILITY_TEAM\x10\x03\x12\x1b\n\x17VISIBILITY_ORGANIZATION\x10\x04\x12\x18\n\x14VISIBILITY_NAMESPACE\x10\x05*\x81\x01\n\nImportance\x12\x1a\n\x16IMPORTANCE_UNSPECIFIED\x10\x00\x12\x12\n\x0eIMPORTANCE_LOW\x10\x01\x12\x15\n\x11IMPORTANCE_MEDIUM\x10\x02\x12\x13\n\x0fIMPORTANCE_HIGH\x10\x03\x12\x17\n\x13IMPORTANCE_CRITICAL\x10\x04*D\n\x06Origin\x12\x16\n\x12ORIGIN_UNSPECIFIED\x10\x00\x12\x10\n\x0cORIGIN_VAULT\x10\x01\x12\x10\n\x0cORIGIN_AGENT\x10\x02*\x83\x01\n\x06Status\x12\x16\n\x12STATUS_UNSPECIFIED\x10\x00\x12\x11\n\rSTATUS_ACTIVE\x10\x01\x12\x10\n\x0cSTATUS_DRAFT\x10\x02\x12\x10\n\x0cSTATUS_STALE\x10\x03\x12\x15\n\x11STATUS_SUPERSEDED\x10\x04\x12\x13\n\x0fSTATUS_ARCHIVED\x10\x05\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
@@ -36,11 +36,11 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_TYPEDID'].fields_by_name['type']._loaded_options = None
   _globals['_TYPEDID'].fields_by_name['type']._serialized_options = b'\332\342\030\035\010\001*\031[a-z0-9][a-z0-9_.-]{0,63}'
   _globals['_TYPEDID'].fields_by_name['id']._loaded_options = None
-  _globals['_TYPEDID'].fields_by_name['id']._serialized_options = b'\332\342\030\030\010\001 \204\007*\021[^\\x00-\\x1f\\x7f]+'
+  _globals['_TYPEDID'].fields_by_name['id']._serialized_options = b'\332\342\030\030\010\001 \204\007*\021[^\\x00-\\x1f\\x7f]+\340\342\030\001'
   _globals['_ENTITYREF'].oneofs_by_name['reference']._loaded_options = None
   _globals['_ENTITYREF'].oneofs_by_name['reference']._serialized_options = b'\330\342\030\001'
   _globals['_ENTITYREF'].fields_by_name['key']._loaded_options = None
-  _globals['_ENTITYREF'].fields_by_name['key']._serialized_options = b'\332\342\030\030\010\001 \350\007*\021[^\\x00-\\x1f\\x7f]+'
+  _globals['_ENTITYREF'].fields_by_name['key']._serialized_options = b'\332\342\030\030\010\001 \350\007*\021[^\\x00-\\x1f\\x7f]+\340\342\030\001'
   _globals['_SOURCEIDENTITY'].fields_by_name['system']._loaded_options = None
   _globals['_SOURCEIDENTITY'].fields_by_name['system']._serialized_options = b'\332\342\030\030\010\001 \200\002*\021[^\\x00-\\x1f\\x7f]+'
   _globals['_SOURCEIDENTITY'].fields_by_name['stream']._loaded_options = None
@@ -81,24 +81,24 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PERMISSIONS'].fields_by_name['read_roles']._serialized_options = b'\332\342\030\007\020\001 \200\0028\024'
   _globals['_PERMISSIONS'].fields_by_name['write_roles']._loaded_options = None
   _globals['_PERMISSIONS'].fields_by_name['write_roles']._serialized_options = b'\332\342\030\007\020\001 \200\0028\024'
-  _globals['_VISIBILITY']._serialized_start=1209
-  _globals['_VISIBILITY']._serialized_end=1373
-  _globals['_IMPORTANCE']._serialized_start=1376
-  _globals['_IMPORTANCE']._serialized_end=1505
-  _globals['_ORIGIN']._serialized_start=1507
-  _globals['_ORIGIN']._serialized_end=1575
-  _globals['_STATUS']._serialized_start=1578
-  _globals['_STATUS']._serialized_end=1709
+  _globals['_VISIBILITY']._serialized_start=1217
+  _globals['_VISIBILITY']._serialized_end=1381
+  _globals['_IMPORTANCE']._serialized_start=1384
+  _globals['_IMPORTANCE']._serialized_end=1513
+  _globals['_ORIGIN']._serialized_start=1515
+  _globals['_ORIGIN']._serialized_end=1583
+  _globals['_STATUS']._serialized_start=1586
+  _globals['_STATUS']._serialized_end=1717
   _globals['_TYPEDID']._serialized_start=109
-  _globals['_TYPEDID']._serialized_end=209
-  _globals['_ENTITYREF']._serialized_start=211
-  _globals['_ENTITYREF']._serialized_end=327
-  _globals['_SOURCEIDENTITY']._serialized_start=330
-  _globals['_SOURCEIDENTITY']._serialized_end=531
-  _globals['_PROVENANCE']._serialized_start=534
-  _globals['_PROVENANCE']._serialized_end=1036
-  _globals['_PROVENANCE_EXTRAENTRY']._serialized_start=992
-  _globals['_PROVENANCE_EXTRAENTRY']._serialized_end=1036
-  _globals['_PERMISSIONS']._serialized_start=1039
-  _globals['_PERMISSIONS']._serialized_end=1206
+  _globals['_TYPEDID']._serialized_end=213
+  _globals['_ENTITYREF']._serialized_start=215
+  _globals['_ENTITYREF']._serialized_end=335
+  _globals['_SOURCEIDENTITY']._serialized_start=338
+  _globals['_SOURCEIDENTITY']._serialized_end=539
+  _globals['_PROVENANCE']._serialized_start=542
+  _globals['_PROVENANCE']._serialized_end=1044
+  _globals['_PROVENANCE_EXTRAENTRY']._serialized_start=1000
+  _globals['_PROVENANCE_EXTRAENTRY']._serialized_end=1044
+  _globals['_PERMISSIONS']._serialized_start=1047
+  _globals['_PERMISSIONS']._serialized_end=1214
 # @@protoc_insertion_point(module_scope)
