@@ -1,8 +1,7 @@
 """From texts to vectors: cut, batch, average. Knows no message of the wire."""
 
 import asyncio
-from collections.abc import Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -11,10 +10,11 @@ from numpy.typing import NDArray
 from services.embedder import metrics
 from services.embedder.backend import Backend, CutText, InputType, Window
 from services.embedder.batcher import Batcher, BatchRun
+from services.embedder.model_threads import thread
 from services.embedder.windows import averaged, to_halfs
 
-# Texts are tokenised in portions of so many characters, so that a query waits for one portion and not for a call.
-_PORTION_CHARS = 200_000
+# Texts are tokenised in portions of so many characters, so that calls take turns, and one that has gone costs no more.
+_PORTION_CHARS = 50_000
 # What a text is taken for before it is tokenised. Few texts have fewer characters a token.
 _CHARS_PER_TOKEN = 3
 
@@ -42,13 +42,19 @@ class Embedder:
     def __init__(self, backend: Backend, *, batch_tokens: int = 0, queue_tokens: int = 500_000) -> None:
         self.backend = backend
         self._batcher: Batcher[Window, NDArray[np.float32]] = Batcher(
-            lambda windows: list(backend.encode(windows)),
+            lambda prepared: list(backend.run(prepared)),
+            prepare=backend.prepare,
+            parallel_runs=backend.parallel_runs,
             batch_tokens=batch_tokens or backend.batch_tokens,
             queue_tokens=queue_tokens,
             on_batch=_measure,
         )
-        # Apart from the model's thread: the next batch is tokenised while one is computed.
-        self._tokeniser = ThreadPoolExecutor(max_workers=1, thread_name_prefix="tokeniser")
+        # Apart from the model's threads: texts are tokenised while others are computed. And apart from each other: a
+        # query does not wait for the passages of all others to be tokenised.
+        self._tokenisers = {
+            InputType.QUERY: thread("query-tokeniser"),
+            InputType.PASSAGE: thread("passage-tokeniser", yields=True),
+        }
 
     @property
     def is_running(self) -> bool:
@@ -62,17 +68,22 @@ class Embedder:
     async def close(self) -> None:
         """Stops after the batch in hand. Callers that still wait are cancelled."""
         await self._batcher.close()
-        await asyncio.to_thread(self._tokeniser.shutdown, cancel_futures=True)
+        for each in self._tokenisers.values():
+            await asyncio.to_thread(each.shutdown, cancel_futures=True)
 
     async def embed(
-        self, texts: Sequence[str], input_type: InputType, deadline: float | None = None
+        self,
+        texts: Sequence[str],
+        input_type: InputType,
+        deadline: float | None = None,
+        caller: Hashable = None,
     ) -> list[Embedded | Exception]:
         """Returns, in the order of the texts, a vector or why there is none: one text never fails another.
 
-        `deadline` is by `time.monotonic`. Raises `QueueFull` when there is no room for all the texts, and
-        `DeadlineExceeded` when the deadline passes before all are embedded.
+        `deadline` is by `time.monotonic`; callers take turns. Raises `QueueFull` when there is no room for all the
+        texts, and `DeadlineExceeded` when the deadline passes before all are embedded.
         """
-        self._batcher.check_room(sum(map(len, texts)) // _CHARS_PER_TOKEN)
+        self._batcher.check_room(sum(map(len, texts)) // _CHARS_PER_TOKEN, caller)
         cuts = await self._cut(texts, input_type)
         windows = [window for cut in cuts for window in cut.windows]
         vectors = await self._batcher.submit(
@@ -80,6 +91,7 @@ class Embedder:
             tokens=[window.tokens for window in windows],
             urgent=input_type is InputType.QUERY,
             deadline=deadline,
+            caller=caller,
         )
         return _assembled(cuts, vectors)
 
@@ -87,7 +99,7 @@ class Embedder:
         loop = asyncio.get_running_loop()
         cuts: list[CutText] = []
         for portion in _portions(texts):
-            cuts += await loop.run_in_executor(self._tokeniser, self._cut_portion, portion, input_type)
+            cuts += await loop.run_in_executor(self._tokenisers[input_type], self._cut_portion, portion, input_type)
         return cuts
 
     def _cut_portion(self, texts: Sequence[str], input_type: InputType) -> list[CutText]:

@@ -13,6 +13,7 @@ from services.embedder.embedding import Embedded, Embedder
 from services.embedder.messages import text_error, to_fingerprint, to_input_type, to_model, to_result
 from services.embedder.reranker import Reranker
 from shared.authentication.caller import READ, current_caller
+from shared.authentication.local import LOCAL_CALLER
 from shared.errors import ModelMismatch, PalimpsestError, QueueFull, invalid
 from shared.interceptors.deadline import deadline_s_left
 from shared.validation import violations
@@ -48,7 +49,7 @@ class EmbedderServicer(pb_grpc.EmbedderServiceServicer):
         _require_model(embedder, request.expected_fingerprint)
         errors = [text_error(text, f"texts[{index}]") for index, text in enumerate(request.texts)]
         sound = [text for text, error in zip(request.texts, errors, strict=True) if not error]
-        embedded = iter(await embedder.embed(sound, to_input_type(request.input_type), _deadline()))
+        embedded = iter(await embedder.embed(sound, to_input_type(request.input_type), _deadline(), _caller(context)))
         outcomes = [error or next(embedded) for error in errors]
         return pb.EmbedResponse(
             results=(to_result(outcome, f"texts[{index}]") for index, outcome in enumerate(outcomes)),
@@ -89,6 +90,7 @@ class _Stream:
     def __init__(self, embedder: Embedder, context: grpc.aio.ServicerContext) -> None:
         self._embedder = embedder
         self._context = context
+        self._caller = _caller(context)
         self._room = asyncio.Semaphore(_STREAM_ITEMS)
         self._writing = asyncio.Lock()
         self._fingerprint: pb.ModelFingerprint | None = to_fingerprint(embedder.backend.fingerprint)
@@ -120,7 +122,9 @@ class _Stream:
             return invalid(found)
         while True:
             try:
-                (outcome,) = await self._embedder.embed([request.text], to_input_type(request.input_type), _deadline())
+                (outcome,) = await self._embedder.embed(
+                    [request.text], to_input_type(request.input_type), _deadline(), self._caller
+                )
                 return outcome
             except QueueFull as full:
                 # The stream's flow control: nothing more is read until there is room for what has been.
@@ -136,6 +140,12 @@ def _require_model(embedder: Embedder, expected: str) -> None:
     served = embedder.backend.fingerprint.id
     if expected and expected != served:
         raise ModelMismatch(expected=expected, served=served, remedy=_REEMBED_COMMAND)
+
+
+def _caller(context: grpc.aio.ServicerContext) -> str:
+    """Returns who takes turns with others: who has proved to be somebody, and else each connection."""
+    caller = current_caller()
+    return str(context.peer()) if caller is LOCAL_CALLER else caller.subject
 
 
 def _deadline() -> float | None:

@@ -2,96 +2,13 @@
 
 import asyncio
 import threading
-from dataclasses import dataclass
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from services.embedder.batch_queue import URGENT_BATCHES_IN_A_ROW, BatchQueue
 from services.embedder.batcher import Batcher
 from shared.errors import DeadlineExceeded, QueueFull
-
-
-@dataclass(eq=False)
-class Item:
-    tokens: int
-    urgent: bool = False
-
-
-items = st.lists(st.builds(Item, tokens=st.integers(1, 60), urgent=st.booleans()), max_size=60)
-
-
-def take_all(queue, wanted=lambda item: True):
-    batches = []
-    while batch := queue.take(wanted):
-        batches.append(batch)
-    return batches
-
-
-@given(items, st.integers(1, 200))
-def test_every_item_is_taken_once_within_the_budget(given_items, budget):
-    """EM-2: a batch's padded size keeps to the budget, unless one item alone is larger."""
-    queue = BatchQueue(budget)
-    for item in given_items:
-        queue.add(item)
-    batches = take_all(queue)
-    assert sorted(map(id, (item for batch in batches for item in batch))) == sorted(map(id, given_items))
-    for batch in batches:
-        assert len(batch) == 1 or max(item.tokens for item in batch) * len(batch) <= budget
-        assert len({item.urgent for item in batch}) == 1
-
-
-@given(items, st.integers(1, 200))
-def test_each_batch_holds_the_oldest_item_of_its_lane(given_items, budget):
-    """EM-2: however the lengths fall, none starves."""
-    queue = BatchQueue(budget)
-    for item in given_items:
-        queue.add(item)
-    waiting = list(given_items)
-    for batch in take_all(queue):
-        oldest = next(item for item in waiting if item.urgent == batch[0].urgent)
-        assert oldest in batch
-        waiting = [item for item in waiting if item not in batch]
-
-
-@given(items, st.data())
-def test_unwanted_items_are_never_taken(given_items, data):
-    """EM-2: callers that have gone cost nothing."""
-    gone = {id(item) for item in given_items if data.draw(st.booleans())}
-    queue = BatchQueue(100)
-    for item in given_items:
-        queue.add(item)
-    taken = [item for batch in take_all(queue, lambda item: id(item) not in gone) for item in batch]
-    assert {id(item) for item in taken} == {id(item) for item in given_items} - gone
-
-
-def test_queries_overtake_passages():
-    """EM-2: passages that came first wait for queries that came later."""
-    queue = BatchQueue(10)
-    passages = [Item(10) for _ in range(3)]
-    queries = [Item(10, urgent=True) for _ in range(3)]
-    for item in passages + queries:
-        queue.add(item)
-    assert [batch[0] for batch in take_all(queue)] == queries + passages
-
-
-def test_a_flood_of_queries_delays_passages_but_does_not_stop_them():
-    """EM-2: overtaking has an end."""
-    queue = BatchQueue(10)
-    passage = Item(10)
-    queue.add(passage)
-    for _ in range(2 * URGENT_BATCHES_IN_A_ROW):
-        queue.add(Item(10, urgent=True))
-    assert take_all(queue).index([passage]) == URGENT_BATCHES_IN_A_ROW
-
-
-def test_items_of_like_length_share_a_batch():
-    """EM-2: sorted by length, so that little is padding."""
-    queue = BatchQueue(100)
-    for tokens in (10, 90, 11, 95, 9, 12):
-        queue.add(Item(tokens))
-    assert [[item.tokens for item in batch] for batch in take_all(queue)] == [[9, 10, 11, 12], [90], [95]]
 
 
 class Gate:
