@@ -235,7 +235,7 @@ WHERE claim.namespace = given.namespace AND claim.source_key = given.source_key 
 INSERT INTO entity_trust AS known (namespace, natural_key, trust)
 SELECT e.namespace, e.natural_key, round((
         coalesce(spoken.authority, $3::float8)
-        * power(0.5, greatest(extract(day FROM now() - e.last_seen_at), 0)::float8 / $4::float8))::numeric, 4)
+        * power(0.5, least(greatest(extract(day FROM now() - e.last_seen_at), 0)::float8 / $4::float8, 100)))::numeric, 4)
 FROM entities AS e
 CROSS JOIN LATERAL (
     SELECT max(coalesce(of_stream.authority, of_system.authority, $3::float8)) AS authority

@@ -33,7 +33,7 @@ class RefusalCount:
         """Counts refused observations, each time that they are sent, and assertions that were not applied, once. What
         names no namespace is nobody's."""
         numbers = refusals(outcomes)
-        if not numbers or namespace.split() != [namespace]:
+        if not numbers or namespace.split() != [namespace] or "\0" in namespace:
             return
         try:
             async with self._database.connection(_TIMEOUT_S) as connection:

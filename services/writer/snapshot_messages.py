@@ -19,6 +19,7 @@ from palimpsest.v1.writer_service_pb2 import (
 )
 
 from services.writer.messages import prepare
+from services.writer.projection.json_object import members
 from services.writer.projection.packs import Packs
 from services.writer.recording import PreparedObservation
 from services.writer.snapshot_store import SnapshotScope
@@ -196,7 +197,8 @@ def _entity(difference: Difference, now: EntityAssertion, before: EntityAssertio
 
 def _replaced(now: str, before: str) -> str:
     """The attributes, with a null for each key that is gone. The texts of values stay as they are."""
-    gone = _names(before) - _names(now)
+    named = _names(now)
+    gone = (_names(before) or set()) - named if named is not None else set()
     if not gone:
         return now
     nulls = ",".join(f"{json.dumps(name, ensure_ascii=False)}:null" for name in sorted(gone))
@@ -204,8 +206,12 @@ def _replaced(now: str, before: str) -> str:
     return "{" + ",".join(part for part in (body, nulls) if part) + "}"
 
 
-def _names(attributes: str) -> set[str]:
-    return set(json.loads(attributes)) if attributes else set()
+def _names(attributes: str) -> set[str] | None:
+    """Names of attributes; None where they are no object, which the projection refuses."""
+    try:
+        return set(members(attributes)) if attributes else set()
+    except ValueError:
+        return None
 
 
 def _observations(

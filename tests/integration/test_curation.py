@@ -158,11 +158,15 @@ async def test_trust_is_authority_decayed_by_age(writer: Writer, reader: ReaderS
     """CU-1: the authority of the source, 0.5 where nobody registered one, halved every 180 days; absent until then."""
     await writer.record(observation("1", entity("page:new", title="New")))
     await writer.record(observation("2", entity("page:old", title="Old"), system="wiki"))
+    await writer.record(observation("3", entity("page:first", title="First")))
     assert not (await entity_of(reader, "page:new")).HasField("trust")
     async with seeding(writer.dsn) as rows:
         await rows.connection.execute("UPDATE entities SET last_seen_at = now()")
         await rows.connection.execute(
             "UPDATE entities SET last_seen_at = now() - interval '180 days' WHERE natural_key = 'page:old'"
+        )
+        await rows.connection.execute(
+            "UPDATE entities SET last_seen_at = '0001-01-01T00:00:00Z' WHERE natural_key = 'page:first'"
         )
         await rows.connection.execute(
             "INSERT INTO sources (namespace, system, authority, state) VALUES ($1, 'wiki', 0.8, 1)", NAMESPACE
@@ -172,6 +176,7 @@ async def test_trust_is_authority_decayed_by_age(writer: Writer, reader: ReaderS
 
     assert (await entity_of(reader, "page:new")).trust == 0.5
     assert (await entity_of(reader, "page:old")).trust == 0.4
+    assert (await entity_of(reader, "page:first")).trust == 0.0
 
 
 async def test_what_its_source_changed_is_stale(writer: Writer, reader: ReaderServiceStub) -> None:

@@ -100,6 +100,17 @@ async def test_a_field_that_is_gone_is_taken_back(memory: Memory):
     assert (await memory.entity("person:carol")).url == ""
 
 
+async def test_attributes_that_are_no_object_are_refused(memory: Memory):
+    """DO-6, OP-2: of their item, with the path; what was known of it stays, and the others are taken."""
+    await send(memory, "s1", ALICE)
+    for number, attributes in enumerate(("1e400", "[]", "null", '"x"'), start=2):
+        answer = await send(memory, f"s{number}", item("person:alice", attributes=attributes), CAROL, minutes=number)
+        [violation] = [violation for error in answer.errors for violation in error.violations]
+        assert violation.field.endswith("attributes")
+    assert json.loads((await memory.entity("person:alice")).attributes) == {"x": 1, "y": 2}
+    assert (await memory.entity("person:carol")).title == "Carol"
+
+
 async def test_what_comes_back_is_there_again(memory: Memory):
     """DO-6: an item that was gone is active again, and its relation is a new fact since then; the gap stays."""
     await send(memory, "s1", ALICE, BOB)
