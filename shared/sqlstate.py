@@ -14,6 +14,8 @@ _TOO_LATE = frozenset({"57014", "25P04"})
 # The server is primary no longer; the table or schema is not there yet; idle too long.
 READ_ONLY = "25006"
 _NOT_SERVING = frozenset({READ_ONLY, "42P01", "3F000", "25P03"})
+# A space of vectors that was dropped after its name was read: who reads the name again finds another.
+_UNDEFINED_TABLE, _DROPPED_SPACE = "42P01", re.compile(r'"vectors_[0-9a-f]{24}')
 # Connection, authentication, database, resources, shutdown.
 _NOT_SERVING_CLASSES = ("08", "28", "3D", "53", "57P")
 
@@ -43,6 +45,8 @@ def translate(error: Exception, *, lost: bool) -> Exception:
     """The domain's error for a driver's; `lost` says that the connection is gone."""
     sqlstate = of(error)
     if sqlstate in _CONFLICTS and (sqlstate != "0A000" or type(error).__name__ == _STALE_PLAN):
+        return Conflict(sqlstate)
+    if sqlstate == _UNDEFINED_TABLE and _DROPPED_SPACE.search(str(error)):
         return Conflict(sqlstate)
     if sqlstate == _LOCK_TIMEOUT:
         return WriteContention()

@@ -107,7 +107,7 @@ ORDER BY age.from_s;
 -- Chunks that wait for a vector: how many are at least $4 seconds old, less those of the next age.
 WITH waiting AS (
     SELECT extract(epoch FROM now() - q.enqueued_at) AS age_s
-    FROM embedding_queue AS q JOIN passages AS p USING (namespace, passage_id)
+    FROM unembedded AS q JOIN passages AS p USING (namespace, passage_id)
     WHERE q.namespace = $1 AND p.kind = 1 AND NOT p.hidden AND visible(p.restricting, $2, $3)
 )
 SELECT age.from_s, count(waiting.age_s) AS number

@@ -39,7 +39,13 @@ SELECT e.*, mark.last_confirmed_at,
         FROM entity_merges AS merge JOIN entities AS canonical
             ON canonical.namespace = $1 AND canonical.natural_key = merge.canonical_key
         WHERE merge.namespace = $1 AND merge.merged_key = e.natural_key
-            AND visible(canonical.restricting, $2, $3) AND NOT canonical.withdrawn), '') AS merged_into
+            AND visible(canonical.restricting, $2, $3) AND NOT canonical.withdrawn), '') AS merged_into,
+    coalesce((
+        SELECT array_agg(DISTINCT category)
+        FROM entity_evidence AS ee JOIN observations AS o USING (namespace, observation_id)
+        CROSS JOIN unnest(ee.pii_categories) AS category
+        WHERE ee.namespace = $1 AND ee.natural_key = e.natural_key AND ee.pii_categories <> '{}'
+            AND visible(o.restricting, $2, $3) AND NOT o.withdrawn), '{}') AS found_pii_categories
 FROM entities AS e
     LEFT JOIN item_marks AS mark ON mark.namespace = $1 AND mark.kind = 3 AND mark.item_key = e.natural_key
     LEFT JOIN entity_trust AS weighed ON weighed.namespace = $1 AND weighed.natural_key = e.natural_key
@@ -310,7 +316,7 @@ SELECT
                 AND (le.source_key, le.relation, le.target_key) = (l.source_key, l.relation, l.target_key)))))) AS links,
     (SELECT count(*) FROM passages
      WHERE namespace = $1 AND kind = 1 AND NOT hidden AND visible(restricting, $2, $3)) AS chunks,
-    (SELECT count(*) FROM embedding_queue AS q JOIN passages AS p USING (namespace, passage_id)
+    (SELECT count(*) FROM unembedded AS q JOIN passages AS p USING (namespace, passage_id)
      WHERE q.namespace = $1 AND p.kind = 1 AND NOT p.hidden AND visible(p.restricting, $2, $3)) AS unembedded_chunks,
     (SELECT count(*) FROM link_claims AS c
      WHERE c.namespace = $1 AND c.target_key IS NULL AND NOT EXISTS (

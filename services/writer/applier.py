@@ -71,6 +71,13 @@ class Applier:
         self.packs = NamespacePacks(database)
 
     async def apply(
+        self._in_bulk = False
+
+    def for_bulk(self) -> "Applier":
+        """The same, for what need not be embedded before single writes (EM-3)."""
+        other = copy.copy(self)
+        other._in_bulk = True
+        return other
         self, items: Sequence[PreparedObservation], *, timeout_s: float | None = None, also: Also | None = None
     ) -> list[Outcome]:
         """Stores observations, all in one transaction; answers what became of each, in order.
@@ -160,7 +167,7 @@ class Applier:
             documents = await write_documents(store, projections)
             wanted = wanted_passages(projections, entities, facts, documents)
             undescribed = {key for key, entity in entities.items() if not entity.was_described}
-            await write_passages(PassageStore(connection), wanted, undescribed)
+            await write_passages(PassageStore(connection, in_bulk=self._in_bulk), wanted, undescribed)
             await write_links(store, projections, entities)
             await write_refusals(store, refusals, self._assertion_count)
             if has_marks:

@@ -1,5 +1,6 @@
-"""The embedder, as the writer calls it."""
+"""The embedders, as the writer calls them: one, or several while a model is changed (EM-5)."""
 
+import asyncio
 from collections.abc import Sequence
 from typing import Any
 
@@ -12,12 +13,22 @@ from palimpsest.v1.embedder_service_pb2_grpc import EmbedderServiceStub
 
 from services.writer.messages import to_space
 from services.writer.passage_store import Space
-from shared.errors import EmbedderUnavailable, InvalidField, ModelMismatch, QueueFull, Violation
+from shared.errors import (
+    DeadlineExceeded,
+    EmbedderUnavailable,
+    InvalidField,
+    ModelMismatch,
+    PalimpsestError,
+    QueueFull,
+    Violation,
+)
 from shared.telemetry import outgoing_metadata
 
 _MIB = 1024 * 1024
 _LONGEST_RECONNECT_MS = 5_000
 REMEDY = "palimpsest reembed start"
+
+_TOO_LATE = grpc.StatusCode.DEADLINE_EXCEEDED
 
 # The text is not at fault; the same call may succeed later.
 _PASSING = frozenset(
@@ -52,11 +63,12 @@ class EmbedderClient:
         await self._channel.close()
 
     async def served_space(self, timeout_s: float) -> Space:
-        """The space of the model that is served now. Raises EmbedderUnavailable."""
+        """The space of the model that is served now. Raises EmbedderUnavailable, and where there was no answer in time
+        DeadlineExceeded."""
         try:
             model = await self._stub.GetModel(pb.GetModelRequest(), timeout=timeout_s, metadata=outgoing_metadata())
         except grpc.aio.AioRpcError as error:
-            raise EmbedderUnavailable from error
+            raise (DeadlineExceeded if error.code() is _TOO_LATE else EmbedderUnavailable) from error
         return to_space(model.fingerprint)
 
     async def embed(self, texts: Sequence[str], *, fingerprint: str, timeout_s: float) -> list[bytes | str]:
@@ -75,6 +87,58 @@ class EmbedderClient:
         if len(response.results) != len(texts):
             raise EmbedderUnavailable
         return [_vector_or_reason(result) for result in response.results]
+
+
+class EmbedderClients:
+    """The embedders of a comma-separated list of addresses, told apart by the model that each serves."""
+
+    def __init__(self, targets: str, *, max_message_bytes: int = 32 * _MIB) -> None:
+        addresses = [target.strip() for target in targets.split(",") if target.strip()]
+        self._clients = [EmbedderClient(address, max_message_bytes=max_message_bytes) for address in addresses]
+        self._served: dict[EmbedderClient, Space] = {}
+        self._asking: dict[EmbedderClient, asyncio.Task[None]] = {}
+        # Those that gave no answer last time are asked again, and not waited for: one that hangs must not hold up what
+        # another could embed.
+        self._silent: set[EmbedderClient] = set()
+
+    async def close(self) -> None:
+        """Ends the channels; calls under way are cancelled."""
+        for task in self._asking.values():
+            task.cancel()
+        await asyncio.gather(*self._asking.values(), return_exceptions=True)
+        for client in self._clients:
+            await client.close()
+
+    async def served_spaces(self, timeout_s: float) -> list[Space]:
+        """The spaces of the models that are served now, in the order of the addresses; empty where none answers."""
+        waited = [self._ask(client, timeout_s) for client in self._clients if client not in self._silent]
+        for client in self._silent:
+            self._ask(client, timeout_s)
+        if waited:
+            await asyncio.wait(waited)
+        return [self._served[client] for client in self._clients if client in self._served]
+
+    async def embed(self, texts: Sequence[str], *, fingerprint: str, timeout_s: float) -> list[bytes | str]:
+        """As the embedder of that model answers. Raises EmbedderUnavailable where none is known to serve it."""
+        for client, space in self._served.items():
+            if space.fingerprint == fingerprint:
+                return await client.embed(texts, fingerprint=fingerprint, timeout_s=timeout_s)
+        raise EmbedderUnavailable
+
+    def _ask(self, client: EmbedderClient, timeout_s: float) -> asyncio.Task[None]:
+        task = self._asking.get(client)
+        if task is None or task.done():
+            task = self._asking[client] = asyncio.create_task(self._look_at(client, timeout_s))
+        return task
+
+    async def _look_at(self, client: EmbedderClient, timeout_s: float) -> None:
+        try:
+            self._served[client] = await client.served_space(timeout_s)
+            self._silent.discard(client)
+        except PalimpsestError as error:
+            self._served.pop(client, None)
+            if isinstance(error, DeadlineExceeded):
+                self._silent.add(client)
 
 
 def _vector_or_reason(result: pb.EmbedResult) -> bytes | str:

@@ -6,7 +6,8 @@ from typing import Protocol
 
 import numpy as np
 
-from services.writer.passage_store import PassageId, QueuedPassage, Space
+from services.writer.embedding.queue_store import QueuedPassage
+from services.writer.passage_store import PassageId, Space
 from services.writer.projection.passages import embedded_text
 from shared.errors import InvalidField
 from shared.halfvec import encode_halfvec
@@ -19,8 +20,8 @@ _LONGEST_REASON = 200
 class Embedder(Protocol):
     """What is asked of the embedder; see `embedder_client`."""
 
-    async def served_space(self, timeout_s: float) -> Space:
-        """The space of the model that is served now. Raises EmbedderUnavailable."""
+    async def served_spaces(self, timeout_s: float) -> Sequence[Space]:
+        """The spaces of the models that are served now; the first of them is the one that a new store begins with."""
 
     async def embed(self, texts: Sequence[str], *, fingerprint: str, timeout_s: float) -> list[bytes | str]:
         """For each text its vector as little-endian float16s, or why it has none.

@@ -1,21 +1,26 @@
-"""Gives passages their vectors, behind the writes (EM-3): claims what waits, embeds it, stores it, and again."""
+"""Gives passages their vectors, behind the writes (EM-3): claims what waits, embeds it, stores it, and again.
+
+Two lanes, so that an embedder that hangs delays no other: one for what waits in all spaces, which gets its vector in
+the active one first; one for what the other spaces lack, while a model is changed (EM-5).
+"""
 
 import asyncio
 import logging
-from collections.abc import Collection, Sequence
+from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 from enum import Enum
 
-from services.writer.embedding_batch import Embedder, Vectors, embed_passages
-from services.writer.passage_store import CHANNEL, PassageStore, QueuedPassage, Space
+from services.writer.embedding.filling import fill_on
+from services.writer.embedding.lineup import Lineup, line_up
+from services.writer.embedding.work import Tally, Work
+from services.writer.embedding_batch import Embedder
+from services.writer.embedding_metrics import EmbeddingMetrics
+from services.writer.passage_store import CHANNEL, Space
 from services.writer.settings import EmbeddingSettings
-from shared.database import Connection, Database
+from shared.database import Database
 from shared.errors import EmbedderUnavailable, ModelMismatch, PalimpsestError, QueueFull
 
 _log = logging.getLogger(__name__)
-
-_STATEMENT_TIMEOUT_S = 30.0
-_MODEL_TIMEOUT_S = 5.0
 
 
 class State(Enum):
@@ -24,43 +29,62 @@ class State(Enum):
     WORKED = "worked"
     """Everything that could be claimed was dealt with."""
     MISMATCH = "mismatch"
-    """The embedder serves another model than the active space's: nothing is mixed, everything waits (EM-4)."""
+    """No space has the model that is served: nothing is mixed, everything waits (EM-4)."""
     EMBEDDER_UNAVAILABLE = "embedder unavailable"
     DATABASE_UNAVAILABLE = "database unavailable"
 
 
 @dataclass(frozen=True, slots=True)
-class Pass:
-    """What one pass did, in numbers of passages."""
+class Pass(Tally):
+    """What one pass did, in numbers of passages, and how it ended."""
 
-    state: State
-    claimed: int = 0
-    copied: int = 0
-    """Got the vector of an equal text."""
-    embedded: int = 0
-    """Got a vector that was made now; the rest of those that were claimed is put off or set aside."""
-    failed: int = 0
-    poisoned: int = 0
-    """Of the failed, those set aside for good."""
+    state: State = State.WORKED
 
 
 class EmbeddingLoop:
-    """Embeds what waits in the queue. Any number of them, in any number of processes, share the work."""
+    """Embeds what waits. Any number of them, in any number of processes, share the work."""
 
     def __init__(self, database: Database, embedder: Embedder, settings: EmbeddingSettings) -> None:
         self._database = database
         self._embedder = embedder
         self._settings = settings
-        self._last_state = State.WORKED
+        self._metrics = EmbeddingMetrics(database)
+        self._last_words = ""
+        # Something waits in other spaces than the first.
+        self._spread = asyncio.Event()
 
     async def run(self) -> None:
         """Runs passes until cancelled: at each notification, and after each `poll_s` without one. Outages of the
-        database and the embedder are waited out, ever longer."""
+        database and the embedders are waited out, ever longer."""
+        await asyncio.gather(self._run_first(), self._run_others(), self._metrics.run())
+
+    async def run_once(self) -> Pass:
+        """Deals with one batch of what waits in all spaces, and one of what waits in the first of those whose models
+        are served. Nothing is claimed while none could be embedded."""
+
+        async def work(lineup: Lineup) -> Tally:
+            first = lineup.fillable[0]
+            return await self._work(first, in_all=True).run() + await self._work(first).run()
+
+        return await self._pass(work)
+
+    async def run_others_once(self) -> Pass:
+        """Deals with one batch of what waits in each of the other spaces, and looks for more of what they lack."""
+
+        async def work(lineup: Lineup) -> Tally:
+            done = Tally()
+            for space in lineup.fillable[1:]:
+                done += await self._fill(space)
+            return done
+
+        return await self._pass(work)
+
+    async def _run_first(self) -> None:
         backoff_s = self._settings.first_backoff_s
         while True:
             try:
                 async with self._database.listening(CHANNEL) as news:
-                    while await self._run_all() is State.WORKED:
+                    while await self._run_all(self.run_once) is State.WORKED:
                         backoff_s = self._settings.first_backoff_s
                         await news.wait(self._settings.poll_s)
             except PalimpsestError as error:
@@ -68,141 +92,78 @@ class EmbeddingLoop:
             await asyncio.sleep(backoff_s)
             backoff_s = min(2 * backoff_s, self._settings.longest_backoff_s)
 
-    async def _run_all(self) -> State:
+    async def _run_others(self) -> None:
+        backoff_s = self._settings.first_backoff_s
+        while True:
+            self._spread.clear()
+            if await self._run_all(self.run_others_once) is State.WORKED:
+                backoff_s = self._settings.first_backoff_s
+                await self._wait_for_more()
+            else:
+                await asyncio.sleep(backoff_s)
+                backoff_s = min(2 * backoff_s, self._settings.longest_backoff_s)
+
+    async def _wait_for_more(self) -> None:
+        try:
+            async with asyncio.timeout(self._settings.poll_s):
+                await self._spread.wait()
+        except TimeoutError:
+            return
+
+    async def _run_all(self, run_once: Callable[[], Awaitable[Pass]]) -> State:
         """Passes until nothing is left to claim, or one fails."""
         while True:
             try:
-                done = await self.run_once()
+                done = await run_once()
             except Exception:
                 # The loop outlives a fault of ours; what was claimed is claimed again after its lease.
                 _log.exception("a pass of the embedding loop failed")
                 return State.DATABASE_UNAVAILABLE
-            if done.state is not self._last_state:
-                _log.log(
-                    logging.INFO if done.state is State.WORKED else logging.WARNING, "embedding: %s", done.state.value
-                )
-                self._last_state = done.state
+            self._metrics.count(done)
             if done.state is not State.WORKED or not done.claimed:
                 return done.state
 
-    async def run_once(self) -> Pass:
-        """Deals with one batch of what waits, and says what it did. Nothing is claimed while none could be embedded."""
+    async def _pass(self, work: Callable[[Lineup], Awaitable[Tally]]) -> Pass:
         try:
-            space = await self._space()
-            claimed = await self._claim()
+            lineup = await line_up(self._database, self._embedder)
+            self._tell(lineup)
+            if not lineup.fillable:
+                return Pass(state=State.MISMATCH if lineup.served else State.EMBEDDER_UNAVAILABLE)
+            done = await work(lineup)
         except PalimpsestError as error:
-            return Pass(_state_after(error))
-        if not claimed:
-            return Pass(State.WORKED)
-        try:
-            return await self._deal_with(space, claimed)
-        except PalimpsestError as error:
-            await self._put_back(claimed)
-            return Pass(_state_after(error), claimed=len(claimed))
+            return Pass(state=_state_after(error))
+        return Pass(done.claimed, done.copied, done.embedded, done.failed, done.poisoned, done.lost)
 
-    async def _space(self) -> Space:
-        """The active space, which is the served model's; made from the first model that is served, where there is none.
+    async def _fill(self, space: Space) -> Tally:
+        work = self._work(space)
+        done = await work.run()
+        while not done.claimed and await fill_on(self._database, space):
+            done = await work.run()
+        return done
 
-        Raises ModelMismatch, EmbedderUnavailable and what transactions raise.
-        """
-        served = await self._embedder.served_space(_MODEL_TIMEOUT_S)
+    def _work(self, space: Space, *, in_all: bool = False) -> Work:
+        return Work(self._database, self._embedder, self._settings, space, in_all=in_all, spread=self._spread.set)
 
-        async def work(connection: Connection) -> Space:
-            store = PassageStore(connection)
-            active = _active(await store.spaces())
-            if active is None:
-                await store.lock_space_creation()
-                # Another replica may have been first.
-                active = _active(await store.spaces())
-            if active is None:
-                await store.activate_space(served)
-                active = served
-            return active
+    def _tell(self, lineup: Lineup) -> None:
+        """Logs what the operator has to know, whenever it changes."""
+        self._metrics.tell_mismatch(is_mismatched=lineup.is_mismatched)
+        words = _words(lineup)
+        if words != self._last_words:
+            level = logging.INFO if lineup.fillable and not lineup.is_mismatched else logging.WARNING
+            _log.log(level, "embedding: %s", words)
+            self._last_words = words
 
-        active = await self._database.transaction(work, timeout_s=_STATEMENT_TIMEOUT_S)
-        if active.fingerprint != served.fingerprint:
-            raise ModelMismatch(expected=active.fingerprint, served=served.fingerprint, remedy="")
-        return active
 
-    async def _claim(self) -> list[QueuedPassage]:
-        settings = self._settings
-
-        async def work(connection: Connection) -> list[QueuedPassage]:
-            return await PassageStore(connection).claim_queued(settings.batch_passages, settings.lease_s)
-
-        return await self._database.transaction(work, timeout_s=_STATEMENT_TIMEOUT_S)
-
-    async def _deal_with(self, space: Space, claimed: Sequence[QueuedPassage]) -> Pass:
-        copied = await self._copy(space, claimed)
-        left = [passage for passage in claimed if passage.id not in copied]
-        vectors = await embed_passages(self._embedder, space, left, self._settings.call_timeout_s)
-        poisoned = await self._store(space, left, vectors)
-        return Pass(
-            State.WORKED,
-            claimed=len(claimed),
-            copied=len(copied),
-            embedded=len(left) - len(vectors.failed),
-            failed=len(vectors.failed),
-            poisoned=poisoned,
+def _words(lineup: Lineup) -> str:
+    if not lineup.served:
+        return "no embedder answers"
+    if lineup.active is not None and lineup.is_mismatched:
+        served = ", ".join(lineup.served)
+        return (
+            f"vectors of {lineup.active.fingerprint} are searched, but {served} is served: searches go by words until "
+            "that model is served again, or another space is built (palimpsest reembed start)"
         )
-
-    async def _copy(self, space: Space, passages: Sequence[QueuedPassage]) -> Collection[tuple[str, int]]:
-        """Gives passages the vectors of equal texts; answers which got one (DO-4)."""
-
-        async def work(connection: Connection) -> Collection[tuple[str, int]]:
-            store = PassageStore(connection)
-            kept = await store.lock_for_vectors(passage.hash for passage in passages)
-            copied = await store.copy_vectors(space.table_name, sorted(kept))
-            await store.unqueue_passages(passage.hash for passage in passages if passage.id in copied)
-            return copied
-
-        return await self._database.transaction(work, timeout_s=_STATEMENT_TIMEOUT_S)
-
-    async def _store(self, space: Space, passages: Sequence[QueuedPassage], vectors: Vectors) -> int:
-        """Stores vectors where the passage still says what was embedded, puts off what failed, and answers how many of
-        these are set aside for good."""
-        settings = self._settings
-        failed = [
-            (*passage.hash, self._delay_s(passage.attempts), passage.attempts + 1, vectors.failed[passage.id])
-            for passage in passages
-            if passage.id in vectors.failed
-        ]
-        delays = [(*row, row[4] >= settings.most_attempts) for row in failed]
-
-        async def work(connection: Connection) -> None:
-            store = PassageStore(connection)
-            made = [passage for passage in passages if passage.id in vectors.made]
-            kept = await store.lock_for_vectors(passage.hash for passage in made)
-            await store.insert_vectors(
-                space.table_name,
-                ((*passage.hash, vectors.made[passage.id]) for passage in made if passage.id in kept),
-            )
-            # One whose text has changed meanwhile waits for a vector of the new one: that row is not this one.
-            await store.unqueue_passages(passage.hash for passage in made)
-            await store.delay_queued(delays)
-
-        await self._database.transaction(work, timeout_s=_STATEMENT_TIMEOUT_S)
-        return sum(delay[-1] for delay in delays)
-
-    async def _put_back(self, passages: Sequence[QueuedPassage]) -> None:
-        """Ends the leases of passages that are not at fault, behind those that wait already. If that fails too, the
-        leases end by themselves."""
-
-        async def work(connection: Connection) -> None:
-            rows = ((*passage.hash, 0.0, passage.attempts, "", False) for passage in passages)
-            await PassageStore(connection).delay_queued(rows)
-
-        try:
-            await self._database.transaction(work, timeout_s=_STATEMENT_TIMEOUT_S)
-        except PalimpsestError as error:
-            _log.debug("leases are left to end by themselves: %s", error.reason)
-
-    def _delay_s(self, attempts: int) -> float:
-        return min(self._settings.first_backoff_s * 2.0**attempts, self._settings.longest_backoff_s)
-
-
-def _active(spaces: Sequence[Space]) -> Space | None:
-    return next((space for space in spaces if space.state == "active"), None)
+    return f"spaces that are filled: {', '.join(space.fingerprint for space in lineup.fillable)}"
 
 
 def _state_after(error: PalimpsestError) -> State:

@@ -129,8 +129,10 @@ WHERE version.namespace = $1 AND version.source_key = given.source_key AND versi
 -- Passages that came from the observations, or are of the facts $3 or the entities $4: kind, and whether it waits for its
 -- vector.
 SELECT passages.passage_id, passages.kind, passages.observation_id = ANY ($2) IS TRUE AS is_theirs,
-    EXISTS (SELECT FROM embedding_queue AS waiting
-            WHERE waiting.namespace = $1 AND waiting.passage_id = passages.passage_id) AS is_queued
+    (EXISTS (SELECT FROM embedding_queue AS waiting
+             WHERE waiting.namespace = $1 AND waiting.passage_id = passages.passage_id)
+        OR EXISTS (SELECT FROM embedding_backlog AS waiting
+                   WHERE waiting.namespace = $1 AND waiting.passage_id = passages.passage_id)) AS is_queued
 FROM passages
 WHERE passages.namespace = $1 AND (
     (passages.kind = 2 AND passages.owner_key = ANY ($3)) OR (passages.kind IN (1, 3, 4) AND passages.owner_key = ANY ($4)));

@@ -8,13 +8,11 @@ from typing import Any
 from palimpsest import ids
 from palimpsest.canonical import nfc
 from palimpsest.v1.embedder_service_pb2 import ModelFingerprint
-from palimpsest.v1.governance_pb2 import EmbeddingSpace
 from palimpsest.v1.item_error_pb2 import FieldViolation, ItemError
 from palimpsest.v1.observation_pb2 import FailedAssertion, Observation, ObservationStatus, RecordedObservation
 from palimpsest.v1.reference_pb2 import Permissions, Visibility
-from palimpsest.v1.writer_service_pb2 import GetEmbeddingStatusResponse, RecordObservationResult
+from palimpsest.v1.writer_service_pb2 import RecordObservationResult
 
-from services.writer.embedding_status import EmbeddingStatus
 from services.writer.passage_store import Space
 from services.writer.projection.packs import FREE, Packs
 from services.writer.projection.project import project
@@ -202,27 +200,4 @@ def to_space(fingerprint: ModelFingerprint) -> Space:
         normalized=fingerprint.normalized,
         table_name=f"vectors_{fingerprint.id.removeprefix('fp-')}",
         state="building",
-    )
-
-
-def to_embedding_status(status: EmbeddingStatus) -> GetEmbeddingStatusResponse:
-    """Which spaces there are, and what waits."""
-    return GetEmbeddingStatusResponse(
-        spaces=(
-            EmbeddingSpace(
-                fingerprint=space.fingerprint,
-                model=space.model,
-                dimension=space.dimension,
-                state=f"EMBEDDING_SPACE_STATE_{space.state.upper()}",
-                vectors=vectors,
-                waiting=status.queue_depth if space.state == "active" else 0,
-                created_at=from_datetime(space.created_at) if space.created_at else None,
-            )
-            for space, vectors in status.spaces
-        ),
-        served_fingerprint=status.served_fingerprint,
-        mismatch=status.mismatch,
-        queue_depth=status.queue_depth,
-        oldest_age_s=int(status.oldest_age_s),
-        poisoned=status.poisoned,
     )

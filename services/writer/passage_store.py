@@ -1,7 +1,6 @@
 """Passages, vectors and the queue between them. Each method runs the statement of its name, inside the caller's
 transaction; the conventions are those of `store.py`."""
 
-import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,7 +27,8 @@ _PASSAGE_ROW = (
     "observation_id source_system source_stream occurred_at author_key place_in_stream valid_from valid_to expires_at "
     "importance status scopes restricting applies hidden"
 )
-_SPACE_LOCK_KEY = int.from_bytes(hashlib.sha256(b"palimpsest.embedding_spaces").digest()[:8], "big", signed=True)
+# What is written together and is more than that is bulk, whoever wrote it: as many as are embedded at once.
+_MOST_FRESH = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,11 @@ class Space:
     table_name: str
     state: str
     created_at: datetime | None = None
+    is_filled: bool = True
+    """Whether all that was there before the space has a vector in it, or waits for one."""
+    retired_at: datetime | None = None
+    is_restored: bool = False
+    """Whether it was made active by going back to it."""
 
     @classmethod
     def from_row(cls, row: Row) -> Self:
@@ -53,34 +58,12 @@ class Space:
         return cls(**row)
 
 
-@dataclass(frozen=True, slots=True)
-class QueuedPassage:
-    """A passage that waits for a vector, leased."""
-
-    namespace: str
-    passage_id: int
-    embedding_hash: str
-    attempts: int
-    title: str
-    heading: str
-    text: str
-
-    @property
-    def id(self) -> PassageId:
-        """Which passage it is."""
-        return self.namespace, self.passage_id
-
-    @property
-    def hash(self) -> PassageHash:
-        """Its key in the queue."""
-        return self.namespace, self.passage_id, self.embedding_hash
-
-
 class PassageStore:
-    """The statements of one transaction."""
+    """The statements of one transaction. `in_bulk`: what it queues is not waited for, and single writes go first."""
 
-    def __init__(self, connection: Connection) -> None:
+    def __init__(self, connection: Connection, *, in_bulk: bool = False) -> None:
         self._connection = connection
+        self._in_bulk = in_bulk
 
     async def lock_passages(self, owners: Iterable[tuple[str, int, str]]) -> list[Row]:
         """What (namespace, kind, owner_key) have, locked: key, passage_id, embedding_hash, occurred_at and
@@ -93,7 +76,7 @@ class PassageStore:
 
     async def insert_passages(self, rows: Iterable[Sequence[Any]]) -> None:
         """Write passages of owners that have none yet, and let them wait for a vector; notifies `CHANNEL` at commit."""
-        await self._write("insert_passages", rows)
+        await self._write("insert_passages", rows, self._in_bulk, _MOST_FRESH)
 
     async def upsert_passages(self, rows: Iterable[Sequence[Any]]) -> list[Row]:
         """Write passages of owners that are locked; answers key, passage_id and embedding_hash of those that are new or
@@ -106,7 +89,7 @@ class PassageStore:
         return _ids(await self._run("mirror_entities", rows, 7))
 
     async def spaces(self) -> list[Space]:
-        """All vector spaces, the active one first."""
+        """All vector spaces: the active one first, then those that are built."""
         return [Space.from_row(dict(row.items())) for row in await self._connection.fetch(_statements.spaces)]
 
     async def copy_vectors(self, table: str, passages: Iterable[PassageId]) -> set[PassageId]:
@@ -122,50 +105,14 @@ class PassageStore:
         await self._run("delete_stale_vectors", passages, 2, table)
 
     async def queue_passages(self, passages: Iterable[PassageHash]) -> None:
-        """Let passages wait for a vector, as if for the first time, and notify `CHANNEL` at commit."""
-        await self._run("queue_passages", passages, 3)
-
-    async def unqueue_passages(self, passages: Iterable[PassageHash]) -> None:
-        """Take out of the queue those that wait for a vector of just this text."""
-        await self._run("unqueue_passages", passages, 3)
+        """Let passages wait for a vector in all spaces, as if for the first time, and notify `CHANNEL` at commit."""
+        arrays = columns(passages, 3)
+        if arrays[0]:
+            await self._connection.fetch(_statements.queue_passages, *arrays, self._in_bulk, _MOST_FRESH)
 
     async def forget_queued(self, passages: Iterable[PassageId]) -> None:
-        """Take passages out of the queue."""
+        """Let passages wait for nothing more, in whichever space."""
         await self._run("forget_queued", passages, 2)
-
-    async def lock_space_creation(self) -> None:
-        """Hold the right to make spaces till the end of the transaction; waits for it."""
-        await self._connection.fetch(_statements.lock_space_creation, _SPACE_LOCK_KEY)
-
-    async def activate_space(self, space: Space) -> None:
-        """Make the space, with its table, and the active one. Fails where another is active."""
-        await self._connection.fetch(_statements.create_vector_table, space.table_name, space.dimension)
-        fields = (space.model, space.revision, space.query_prefix, space.passage_prefix, space.pooling)
-        await self._connection.fetch(
-            _statements.activate_space,
-            space.fingerprint,
-            *fields,
-            space.dimension,
-            space.normalized,
-            space.table_name,
-        )
-
-    async def claim_queued(self, count: int, lease_s: float) -> list[QueuedPassage]:
-        """Lease up to `count` passages that wait, those first that have waited longest; others' claims are skipped."""
-        rows = await self._connection.fetch(_statements.claim_queued, count, lease_s)
-        return [QueuedPassage(**dict(row.items())) for row in rows]
-
-    async def lock_for_vectors(self, passages: Iterable[PassageHash]) -> set[PassageId]:
-        """Those passages that still have the hash, held against changes till the end of the transaction."""
-        return set(_ids(await self._run("lock_for_vectors", passages, 3)))
-
-    async def insert_vectors(self, table: str, rows: Iterable[tuple[str, int, str, bytes]]) -> None:
-        """Store (namespace, passage_id, embedding_hash, vector as halfvec) of passages that are locked."""
-        await self._run("insert_vectors", rows, 4, table)
-
-    async def delay_queued(self, rows: Iterable[tuple[str, int, str, float, int, str, bool]]) -> None:
-        """Put off (namespace, passage_id, embedding_hash) by delay_s, with attempts, last_error, poisoned."""
-        await self._run("delay_queued", rows, 7)
 
     async def count_of_observations(self, namespace: str, observation_ids: Sequence[str]) -> int:
         """How many passages of what the observations wrote or named wait for a vector; poisoned ones don't."""
@@ -187,19 +134,9 @@ class PassageStore:
         moment: datetime = await self._connection.fetchval(_statements.now)
         return moment
 
-    async def queue_summary(self) -> tuple[int, float, int]:
-        """Depth of the queue, age in seconds of its oldest, and how many are set aside, in all namespaces."""
-        [(depth, oldest_age_s, poisoned)] = await self._connection.fetch(_statements.queue_summary)
-        return depth, oldest_age_s, poisoned
-
-    async def count_vectors(self, table: str) -> int:
-        """How many vectors a space has."""
-        count: int = await self._connection.fetchval(_statements.with_table("count_vectors", vectors=table))
-        return count
-
-    async def _write(self, name: str, rows: Iterable[Sequence[Any]]) -> list[Row]:
+    async def _write(self, name: str, rows: Iterable[Sequence[Any]], *options: Any) -> list[Row]:
         passages = recordset(rows, _PASSAGE_ROW)
-        found = await self._connection.fetch(_statements.with_table(name), passages) if passages else ()
+        found = await self._connection.fetch(_statements.with_table(name), passages, *options) if passages else ()
         return [dict(row.items()) for row in found]
 
     async def _run(self, name: str, rows: Iterable[Sequence[Any]], width: int, table: str = "") -> list[Row]:

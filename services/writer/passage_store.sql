@@ -1,5 +1,6 @@
 -- Passages, their vectors and the queue of those that wait for one. The same conventions as in store.sql.
--- Locks are taken in one order by everybody: passages by (namespace, kind, owner, ordinal), then vectors, then the queue.
+-- Locks are taken in one order by everybody: passages by (namespace, kind, owner, ordinal), then vectors, then the queue, then
+-- the backlog.
 
 -- name: lock_passages
 -- What the owners have now, locked.
@@ -17,8 +18,8 @@ USING unnest($1::text[], $2::bigint[]) AS given (namespace, passage_id)
 WHERE passages.namespace = given.namespace AND passages.passage_id = given.passage_id;
 
 -- name: insert_passages
--- Passages of owners that have none yet, queued for their vectors. Wakes the embedding loops, unless some passage waits
--- already: then they were woken, and commits that notify wait for each other.
+-- Passages of owners that have none yet, queued for their vectors, as bulk ($2) or where they are more than $3. Wakes the
+-- embedding loops, unless some passage waits already: then they were woken, and commits that notify wait for each other.
 WITH written AS (
     INSERT INTO passages (
         namespace, kind, owner_key, ordinal, owner_kind, title, heading, text, source_path, token_count, meta,
@@ -35,12 +36,13 @@ WITH written AS (
     status smallint, scopes text[], restricting text[], applies text[], hidden boolean)
     RETURNING namespace, passage_id, embedding_hash
 ), queued AS (
-    INSERT INTO embedding_queue (namespace, passage_id, embedding_hash)
-    SELECT * FROM written WHERE embedding_hash <> ''
+    INSERT INTO embedding_queue (namespace, passage_id, embedding_hash, is_bulk)
+    SELECT namespace, passage_id, embedding_hash, $2 OR count(*) OVER () > $3 FROM written WHERE embedding_hash <> ''
     RETURNING 1
 )
 SELECT pg_notify('embedding', '') FROM queued
-WHERE NOT EXISTS (SELECT FROM embedding_queue WHERE leased_until = '-infinity' AND NOT poisoned)
+WHERE NOT EXISTS (
+    SELECT FROM embedding_queue WHERE is_bulk IN (false, true) AND leased_until = '-infinity' AND NOT poisoned)
 LIMIT 1;
 
 -- name: upsert_passages
@@ -93,11 +95,11 @@ WHERE passages.namespace = given.namespace AND passages.kind IN (1, 4) AND passa
 RETURNING passages.namespace, passages.passage_id;
 
 -- name: spaces
--- All vector spaces, the active one first.
+-- All vector spaces: the active one first, then those that are built.
 SELECT fingerprint, model, revision, query_prefix, passage_prefix, pooling, dimension, normalized, table_name, state,
-       created_at
+       created_at, is_filled, retired_at, is_restored
 FROM embedding_spaces
-ORDER BY state <> 'active', created_at DESC, fingerprint;
+ORDER BY state, retired_at DESC, created_at DESC, fingerprint;
 
 -- name: copy_vectors
 -- Gives passages the vector of an equal text in the same namespace, where there is one. Returns those.
@@ -133,99 +135,36 @@ WHERE vectors.namespace = passages.namespace AND vectors.passage_id = passages.p
   AND vectors.embedding_hash <> passages.embedding_hash;
 
 -- name: queue_passages
--- Passages whose text is new, to get a vector; what was known of an older text is forgotten. Wakes the embedding loops, as
--- above.
+-- Passages whose text is new, to get a vector in all spaces; what was known of an older text is forgotten. Bulk as above. Wakes
+-- the embedding loops, as above.
 WITH queued AS (
-    INSERT INTO embedding_queue AS waiting (namespace, passage_id, embedding_hash)
-    SELECT * FROM unnest($1::text[], $2::bigint[], $3::text[])
+    INSERT INTO embedding_queue AS waiting (namespace, passage_id, embedding_hash, is_bulk)
+    SELECT *, $4 OR count(*) OVER () > $5 FROM unnest($1::text[], $2::bigint[], $3::text[])
     ON CONFLICT (namespace, passage_id) DO UPDATE
     SET embedding_hash = excluded.embedding_hash, enqueued_at = clock_timestamp(), leased_until = '-infinity',
-        attempts = 0, last_error = '', poisoned = false
+        attempts = 0, last_error = '', poisoned = false, is_bulk = excluded.is_bulk
     RETURNING 1
 )
 SELECT pg_notify('embedding', '') FROM queued
-WHERE NOT EXISTS (SELECT FROM embedding_queue WHERE leased_until = '-infinity' AND NOT poisoned)
+WHERE NOT EXISTS (
+    SELECT FROM embedding_queue WHERE is_bulk IN (false, true) AND leased_until = '-infinity' AND NOT poisoned)
 LIMIT 1;
 
--- name: unqueue_passages
--- Passages that have what they waited for: a vector of the text that was meant.
-DELETE FROM embedding_queue AS waiting
-USING unnest($1::text[], $2::bigint[], $3::text[]) AS given (namespace, passage_id, embedding_hash)
-WHERE waiting.namespace = given.namespace AND waiting.passage_id = given.passage_id
-  AND waiting.embedding_hash = given.embedding_hash;
-
 -- name: forget_queued
--- Passages that wait no longer, whatever for.
+-- Passages that wait no longer, whatever for, in whichever space.
+WITH given AS (
+    SELECT * FROM unnest($1::text[], $2::bigint[]) AS given (namespace, passage_id)
+), in_one_space AS (
+    DELETE FROM embedding_backlog AS waiting
+    USING given
+    WHERE waiting.namespace = given.namespace AND waiting.passage_id = given.passage_id
+)
 DELETE FROM embedding_queue AS waiting
-USING unnest($1::text[], $2::bigint[]) AS given (namespace, passage_id)
+USING given
 WHERE waiting.namespace = given.namespace AND waiting.passage_id = given.passage_id;
 
--- name: lock_space_creation
--- One creates a space at a time. The key is the first 8 bytes of sha256("palimpsest.embedding_spaces").
-SELECT pg_advisory_xact_lock($1);
-
--- name: create_vector_table
--- The table of a space's vectors; nothing if it is there.
-SELECT create_vector_table($1, $2);
-
--- name: activate_space
--- Makes a space the active one. Fails where another is.
-INSERT INTO embedding_spaces (
-    fingerprint, model, revision, query_prefix, passage_prefix, pooling, dimension, normalized, table_name, state)
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, 'active')
-ON CONFLICT (fingerprint) DO UPDATE SET state = 'active';
-
--- name: claim_queued
--- The passages that have waited longest, leased, with what is to be embedded. Those that others are claiming are skipped.
-WITH due AS (
-    SELECT namespace, passage_id
-    FROM embedding_queue
-    WHERE NOT poisoned AND leased_until <= now()
-    ORDER BY leased_until, enqueued_at
-    LIMIT $1
-    FOR UPDATE SKIP LOCKED
-)
-UPDATE embedding_queue AS waiting
-SET leased_until = clock_timestamp() + make_interval(secs => $2)
-FROM due JOIN passages USING (namespace, passage_id)
-WHERE waiting.namespace = due.namespace AND waiting.passage_id = due.passage_id
-RETURNING waiting.namespace, waiting.passage_id, waiting.embedding_hash, waiting.attempts, passages.title,
-          passages.heading, passages.text;
-
--- name: lock_for_vectors
--- Passages that still say what was embedded, held against changes till the end of the transaction.
-SELECT passages.namespace, passages.passage_id
-FROM unnest($1::text[], $2::bigint[], $3::text[]) AS given (namespace, passage_id, embedding_hash)
-JOIN passages USING (namespace, passage_id)
-WHERE passages.embedding_hash = given.embedding_hash
-ORDER BY passages.namespace COLLATE "C", passages.kind, passages.owner_key COLLATE "C", passages.ordinal
-FOR SHARE OF passages;
-
--- name: insert_vectors
--- Vectors of passages that are locked by `lock_for_vectors`.
-INSERT INTO {vectors} (namespace, passage_id, embedding_hash, kind, restricting, applies, hidden, embedding)
-SELECT passages.namespace, passages.passage_id, passages.embedding_hash, passages.kind, passages.restricting,
-       passages.applies, passages.hidden, given.embedding
-FROM unnest($1::text[], $2::bigint[], $3::text[], $4::halfvec[])
-    AS given (namespace, passage_id, embedding_hash, embedding)
-JOIN passages USING (namespace, passage_id)
-WHERE passages.embedding_hash = given.embedding_hash
-ON CONFLICT (namespace, passage_id) DO UPDATE
-SET embedding_hash = excluded.embedding_hash, restricting = excluded.restricting, applies = excluded.applies,
-    hidden = excluded.hidden, embedding = excluded.embedding;
-
--- name: delay_queued
--- Puts passages off, after a failure of theirs (which counts) or of the embedder (which does not).
-UPDATE embedding_queue AS waiting
-SET leased_until = clock_timestamp() + make_interval(secs => given.delay_s), attempts = given.attempts,
-    last_error = given.last_error, poisoned = given.poisoned
-FROM unnest($1::text[], $2::bigint[], $3::text[], $4::double precision[], $5::integer[], $6::text[], $7::boolean[])
-    AS given (namespace, passage_id, embedding_hash, delay_s, attempts, last_error, poisoned)
-WHERE waiting.namespace = given.namespace AND waiting.passage_id = given.passage_id
-  AND waiting.embedding_hash = given.embedding_hash;
-
 -- name: count_of_observations
--- Passages of what the observations wrote or named that wait for a vector.
+-- Passages of what the observations wrote or named that wait for a vector in the active space.
 WITH given AS (SELECT unnest($2::text[]) AS observation_id),
 owner AS (
     SELECT natural_key AS owner_key, kind
@@ -240,14 +179,19 @@ owner AS (
 SELECT count(*)
 FROM owner
 JOIN passages ON passages.namespace = $1 AND passages.kind = owner.kind AND passages.owner_key = owner.owner_key
-JOIN embedding_queue AS waiting ON waiting.namespace = $1 AND waiting.passage_id = passages.passage_id
-WHERE NOT waiting.poisoned;
+WHERE EXISTS (
+        SELECT FROM embedding_queue AS waiting
+        WHERE waiting.namespace = $1 AND waiting.passage_id = passages.passage_id AND NOT waiting.poisoned)
+    OR EXISTS (
+        SELECT FROM embedding_backlog AS waiting
+        WHERE waiting.namespace = $1 AND waiting.passage_id = passages.passage_id AND NOT waiting.poisoned
+            AND waiting.fingerprint = (SELECT fingerprint FROM embedding_spaces WHERE state = 'active'));
 
 -- name: count_of_entities
 -- Passages of the entities (of all where none is named) that wait since the moment or longer, and those set aside.
 SELECT count(*) FILTER (WHERE NOT waiting.poisoned AND waiting.enqueued_at <= $3) AS waiting,
        count(*) FILTER (WHERE waiting.poisoned) AS poisoned
-FROM embedding_queue AS waiting
+FROM unembedded AS waiting
 WHERE waiting.namespace = $1 AND ($2::text[] = '{}' OR EXISTS (
     SELECT FROM passages
     WHERE passages.namespace = $1 AND passages.passage_id = waiting.passage_id AND passages.kind <> 2
@@ -256,15 +200,3 @@ WHERE waiting.namespace = $1 AND ($2::text[] = '{}' OR EXISTS (
 -- name: now
 -- The database's clock.
 SELECT clock_timestamp();
-
--- name: queue_summary
--- What waits, in all namespaces.
-SELECT count(*) FILTER (WHERE NOT poisoned) AS depth,
-       coalesce(extract(epoch FROM clock_timestamp() - min(enqueued_at) FILTER (WHERE NOT poisoned)), 0)::float8
-           AS oldest_age_s,
-       count(*) FILTER (WHERE poisoned) AS poisoned
-FROM embedding_queue;
-
--- name: count_vectors
--- Vectors of a space.
-SELECT count(*) FROM {vectors};

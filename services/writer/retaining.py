@@ -61,7 +61,9 @@ async def _retain(
             await _meet(connection, text, entity_key, item.observation_id, outcomes[0])
         chunk_counts[:] = [await DocumentStore(connection, text.namespace).count_chunks(entity_key)]
 
-    [outcome], position = await applier.apply_at([item], timeout_s=timeout_s, also=also)
+    # A vault is many texts, one a call.
+    writing = applier.for_bulk() if text.vault_run_id else applier
+    [outcome], position = await writing.apply_at([item], timeout_s=timeout_s, also=also)
     if isinstance(outcome, PalimpsestError):
         raise outcome
     return Retained(outcome, chunk_counts[0], encode(position))

@@ -9,7 +9,7 @@ import grpc.aio
 from services.writer.applier import Applier
 from services.writer.curation_loop import CurationLoop
 from services.writer.documents.servicer import STORED_MESSAGES
-from services.writer.embedder_client import EmbedderClient
+from services.writer.embedder_client import EmbedderClients
 from services.writer.embedding_loop import EmbeddingLoop
 from services.writer.erasure.messages import emptied
 from services.writer.messages import assertion_count
@@ -19,6 +19,8 @@ from services.writer.settings import WriterSettings
 from services.writer.trace_loop import TraceLoop
 from shared.database import Database
 from shared.errors import PalimpsestError
+from shared.interceptors.personal_data import PersonalData
+from shared.personal_data.protection import Protections
 from shared.schema.migrate import SchemaError, migrate
 from shared.server import Service
 
@@ -31,7 +33,14 @@ _RETRY_S = 1.0
 def build_service(settings: WriterSettings) -> Service:
     """The writer, to be run by `shared.server.serve`. It is ready once the schema is there and the database answers."""
     writer = _Writer(settings)
-    return Service(name=NAME, register=writer.register, ready=writer.ready, on_start=writer.start, on_stop=writer.stop)
+    return Service(
+        name=NAME,
+        register=writer.register,
+        ready=writer.ready,
+        on_start=writer.start,
+        on_stop=writer.stop,
+        guard=writer.guard,
+    )
 
 
 class _Writer:
@@ -40,13 +49,15 @@ class _Writer:
     def __init__(self, settings: WriterSettings) -> None:
         self._settings = settings
         self._database = Database.open(settings.database)
-        self._embedder: EmbedderClient | None = None
+        self._embedder: EmbedderClients | None = None
         self._work: asyncio.Task[None] | None = None
         self._migrated = False
+        protections = Protections(self._database, age_s=settings.protection_age_s)
+        self.guard = PersonalData(protections, self._database, has_questions=False)
 
     def register(self, server: grpc.aio.Server) -> None:
         """Adds the servicer, which answers UNAVAILABLE as long as there is no database."""
-        self._embedder = EmbedderClient(self._settings.embedding.target)
+        self._embedder = EmbedderClients(self._settings.embedding.target)
         applier = Applier(self._database, assertion_count)
         # The generated type wants every method; those that are missing are answered NOT_IMPLEMENTED.
         servicer = WriterServicer(self._database, applier, self._embedder, self._settings)  # type: ignore[abstract]

@@ -11,13 +11,12 @@ from services.writer.applier import Applier
 from services.writer.audit.servicer import AuditRpcs
 from services.writer.commands.batch_record_observations import batch_record_observations
 from services.writer.commands.decide_duplicate import Decision, decide_duplicate
-from services.writer.commands.get_embedding_status import get_embedding_status
 from services.writer.commands.record_observation import record_observation
 from services.writer.commands.run_curation import run_curation
 from services.writer.commands.stream_observations import Arrival, stream_observations
-from services.writer.commands.wait_for_embedding import wait_for_embedding
 from services.writer.curation_messages import to_proposal
 from services.writer.documents.servicer import DocumentRpcs
+from services.writer.embedding.servicer import EmbeddingRpcs
 from services.writer.embedding_batch import Embedder
 from services.writer.erasure.servicer import ErasureRpcs
 from services.writer.facts.servicer import FactRpcs
@@ -37,7 +36,7 @@ from shared.validation import require_valid
 
 
 class WriterServicer(
-    AuditRpcs, DocumentRpcs, ErasureRpcs, FactRpcs, LifecycleRpcs, NamespaceRpcs, WriterServiceServicer
+    AuditRpcs, DocumentRpcs, EmbeddingRpcs, ErasureRpcs, FactRpcs, LifecycleRpcs, NamespaceRpcs, WriterServiceServicer
 ):
     """The writer's RPCs."""
 
@@ -133,29 +132,6 @@ class WriterServicer(
             self._database, namespace=request.namespace, max_items=request.max_items, timeout_s=deadline_s_left()
         )
         return pb.RunCurationResponse(done=curated.done, **curated.counts)
-
-    async def WaitForEmbedding(
-        self, request: pb.WaitForEmbeddingRequest, context: grpc.aio.ServicerContext
-    ) -> pb.WaitForEmbeddingResponse:
-        """Waits for the vectors of what was written before."""
-        _writer(request.namespace)
-        left_s = deadline_s_left()
-        poisoned = await wait_for_embedding(
-            self._database,
-            namespace=request.namespace,
-            entity_keys=request.entity_keys,
-            timeout_s=self._settings.longest_wait_s if left_s is None else left_s,
-        )
-        return pb.WaitForEmbeddingResponse(poisoned=poisoned)
-
-    async def GetEmbeddingStatus(
-        self, request: pb.GetEmbeddingStatusRequest, context: grpc.aio.ServicerContext
-    ) -> pb.GetEmbeddingStatusResponse:
-        """Says which spaces there are and what waits."""
-        # Spaces and what waits for them are those of all namespaces together.
-        current_caller().require_everywhere(ADMIN)
-        status = await get_embedding_status(self._database, self._embedder, timeout_s=deadline_s_left())
-        return messages.to_embedding_status(status)
 
 
 def register_servicer(servicer: WriterServicer, server: grpc.aio.Server) -> None:

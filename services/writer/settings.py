@@ -13,7 +13,10 @@ class EmbeddingSettings(BaseSettings):
 
     model_config = SettingsConfigDict(env_prefix="PALIMPSEST_EMBEDDING_", frozen=True, extra="ignore")
 
-    target: str = Field(default="127.0.0.1:50052", description="address of the embedder, as gRPC names it")
+    target: str = Field(
+        default="127.0.0.1:50052",
+        description="address of the embedder, as gRPC names it; several, by commas, while a model is changed",
+    )
     enabled: bool = Field(default=True, description="false: another replica embeds, this one only queues")
     batch_passages: int = Field(default=64, ge=1, le=2048, description="passages of one pass")
     lease_s: float = Field(
@@ -49,6 +52,9 @@ class WriterSettings(BaseSettings):
     embedding: EmbeddingSettings = Field(default_factory=EmbeddingSettings)
     curation: CurationSettings = Field(default_factory=CurationSettings)
     migrate_timeout_s: float = Field(default=60.0, gt=0, description="of one attempt to create or upgrade the schema")
+    protection_age_s: float = Field(
+        default=1.0, ge=0, description="after so long it acts that a namespace protects personal data, or no longer does"
+    )
     longest_wait_s: float = Field(default=60.0, gt=0, description="for vectors, in calls without a deadline")
     group_items: int = Field(
         default=200, ge=1, description="most observations of single calls, or of a stream, in one transaction"

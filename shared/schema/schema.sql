@@ -413,6 +413,16 @@ CREATE TABLE embedding_spaces (
     -- Of what the index holds; NULL: whole.
     first_pass_dimension integer,
     CHECK ((first_pass = 'whole') = (first_pass_dimension IS NULL))
+    -- While the texts that were there before are found: transactions that may not know of the space end before that id does.
+    fill_barrier xid8,
+    -- The last passage that was looked at.
+    filled_namespace text NOT NULL DEFAULT '',
+    filled_passage_id bigint NOT NULL DEFAULT 0,
+    is_filled boolean NOT NULL DEFAULT true,
+    -- When another took its place.
+    retired_at timestamptz,
+    -- Made active by going back to it.
+    is_restored boolean NOT NULL DEFAULT false,
 );
 -- One space is searched.
 CREATE UNIQUE INDEX embedding_spaces_one_active ON embedding_spaces (state) WHERE state = 'active';
@@ -506,11 +516,46 @@ CREATE TABLE embedding_queue (
     FOREIGN KEY (namespace, passage_id) REFERENCES passages ON DELETE CASCADE
 );
 -- The order of claiming.
-CREATE INDEX embedding_queue_by_lease ON embedding_queue (leased_until, enqueued_at) WHERE NOT poisoned;
+CREATE INDEX embedding_backlog_by_turn ON embedding_backlog (fingerprint, leased_until, enqueued_at) WHERE NOT poisoned;
+-- Set aside, by space.
+CREATE INDEX embedding_backlog_set_aside ON embedding_backlog (namespace, fingerprint) WHERE poisoned;
 
+-- Passages that have no vector in the active space yet, or never will. Two parts of the backlog, for each has its index.
+CREATE VIEW unembedded AS
+    SELECT namespace, passage_id, enqueued_at, poisoned FROM embedding_queue
+    UNION ALL
+    SELECT namespace, passage_id, enqueued_at, poisoned
+    FROM embedding_backlog
+    WHERE NOT poisoned AND fingerprint = (SELECT fingerprint FROM embedding_spaces WHERE state = 'active')
+    UNION ALL
+    SELECT namespace, passage_id, enqueued_at, poisoned
+    FROM embedding_backlog
+    WHERE poisoned AND fingerprint = (SELECT fingerprint FROM embedding_spaces WHERE state = 'active');
+
+    -- Of a batch, a stream or a long text: single writes go first.
+    is_bulk boolean NOT NULL DEFAULT false,
 -- subject —predicate→ object, in an interval.
 CREATE TABLE facts (
     namespace text NOT NULL,
+-- The order of claiming. Rows that nobody has claimed yet stand first.
+CREATE INDEX embedding_queue_by_turn ON embedding_queue (is_bulk, leased_until, enqueued_at) WHERE NOT poisoned;
+
+-- Passages that wait for a vector in one space alone: which had none when the space was made, whose text the space's model
+-- could not embed, or that got theirs in another space while this one's model was not served.
+CREATE TABLE embedding_backlog (
+    namespace text NOT NULL,
+    passage_id bigint NOT NULL,
+    fingerprint text NOT NULL,
+    embedding_hash text NOT NULL,
+    enqueued_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    leased_until timestamptz NOT NULL DEFAULT '-infinity',
+    attempts integer NOT NULL DEFAULT 0,
+    last_error text NOT NULL DEFAULT '',
+    -- Set aside after repeated failures: claimed no more, counted in the status.
+    poisoned boolean NOT NULL DEFAULT false,
+    PRIMARY KEY (namespace, passage_id, fingerprint),
+    FOREIGN KEY (namespace, passage_id) REFERENCES passages ON DELETE CASCADE
+);
     fact_id text NOT NULL,
     subject_key text NOT NULL,
     predicate text NOT NULL,

@@ -21,14 +21,8 @@ from tests.contract.contract import SERVICES, service_descriptor
 UNIMPLEMENTED: dict[str, set[str]] = {
     "writer": {
         "CaptureMessages",
-        "DropEmbedding",
         "ProposeFacts",
-        "Purge",
         "RetryExtraction",
-        "RollbackEmbedding",
-        "RollbackSource",
-        "StartReembedding",
-        "SwitchEmbedding",
     },
     "reader": {
         "GetExtractionQueue",

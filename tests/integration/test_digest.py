@@ -39,6 +39,7 @@ JOURNALS = {"snapshots", "vault_runs"}
 # What reads leave.
 READS = {"context_traces"}
 NOT_STATE = {
+    "embedding_backlog",
     "embedding_queue",
     "embedding_spaces",
     "schema_migrations",

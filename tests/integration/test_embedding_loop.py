@@ -17,7 +17,7 @@ from services.writer.embedder_client import EmbedderClient
 from services.writer.embedding_loop import EmbeddingLoop, State
 from services.writer.passage_store import Space
 from services.writer.settings import EmbeddingSettings
-from shared.errors import EmbedderUnavailable, InvalidField, ModelMismatch, Violation
+from shared.errors import DeadlineExceeded, EmbedderUnavailable, InvalidField, ModelMismatch, Violation
 from shared.server import Service
 from tests.integration.serving import failure
 from tests.integration.writing import (
@@ -55,10 +55,8 @@ class Model:
         # Texts that hold one of these make it fail so.
         self.refused, self.failed, self.zero = "refused", "failed", "zero"
 
-    async def served_space(self, timeout_s: float) -> Space:
-        if self.down:
-            raise EmbedderUnavailable
-        return self.served
+    async def served_spaces(self, timeout_s: float) -> list[Space]:
+        return [] if self.down else [self.served]
 
     async def embed(self, texts, *, fingerprint, timeout_s):
         if self.down:
@@ -216,8 +214,9 @@ async def test_embedder_that_fails_after_the_claim_gets_the_passages_back(writer
     model.embed = failing
     for _ in range(5):
         done = await loop.run_once()
-        assert (done.state, done.claimed) == (State.EMBEDDER_UNAVAILABLE, 1)
-    assert (await writer.row("SELECT attempts, poisoned FROM embedding_queue")) == {"attempts": 0, "poisoned": False}
+        assert done.state is State.EMBEDDER_UNAVAILABLE
+    assert await writer.rows("SELECT leased_until > now() AS is_leased FROM embedding_queue") == [{"is_leased": False}]
+    assert await writer.rows("SELECT FROM embedding_backlog") == []
     model.embed = embed
     assert (await loop.run_once()).embedded == 1
 
@@ -232,7 +231,7 @@ async def test_bad_text_fails_alone_and_is_set_aside(writer, loop, model):
         # The delay is a few milliseconds, by the database's clock.
         await asyncio.sleep(0.005)
         await drained(loop)
-    rows = await writer.rows("SELECT attempts, poisoned, last_error FROM embedding_queue ORDER BY last_error")
+    rows = await writer.rows("SELECT attempts, poisoned, last_error FROM embedding_backlog ORDER BY last_error")
     assert [(row["attempts"], row["poisoned"]) for row in rows] == [(3, True)] * 3
     assert all("refused" not in row["last_error"] or "texts" in row["last_error"] for row in rows)
     response = await writer.stub.WaitForEmbedding(pb.WaitForEmbeddingRequest(namespace=NAMESPACE), timeout=20)
@@ -306,14 +305,14 @@ async def test_other_model_is_never_mixed_in(writer, database, loop, model):
 async def test_model_that_is_swapped_during_a_pass(writer, loop, model):
     """EM-4: the call says which fingerprint it expects, so the swap is refused there."""
     await writer.record(observation("1", content="first"))
-    served = model.served_space
+    served = model.served_spaces
 
     async def swapped(timeout_s):
         found = await served(timeout_s)
         model.served = space("b")
         return found
 
-    model.served_space = swapped
+    model.served_spaces = swapped
     assert (await loop.run_once()).state is State.MISMATCH
     assert await waiting(writer) == ["first"]
     assert await vectors(writer) == {}
@@ -418,7 +417,7 @@ async def test_client_tells_errors_apart(error, raised):
 async def test_client_of_nobody():
     """EM-3: an embedder that is not there is unavailable, soon."""
     client = EmbedderClient(NOWHERE)
-    with pytest.raises(EmbedderUnavailable):
+    with pytest.raises((EmbedderUnavailable, DeadlineExceeded)):
         await client.served_space(2)
     with pytest.raises(EmbedderUnavailable):
         await client.embed(["text"], fingerprint="fp", timeout_s=2)

@@ -28,19 +28,27 @@ from palimpsest.v1 import limits_pb2 as palimpsest_dot_v1_dot_limits__pb2
 from palimpsest.v1 import reference_pb2 as palimpsest_dot_v1_dot_reference__pb2
 
 
-DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1epalimpsest/v1/governance.proto\x12\rpalimpsest.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1epalimpsest/v1/item_error.proto\x1a\x1apalimpsest/v1/limits.proto\x1a\x1dpalimpsest/v1/reference.proto\"\xc6\x01\n\nAuditEvent\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x0e\n\x06\x61\x63tion\x18\x02 \x01(\t\x12\r\n\x05\x61\x63tor\x18\x03 \x01(\t\x12\x0e\n\x06target\x18\x04 \x01(\t\x12\x0f\n\x07\x64\x65tails\x18\x05 \x01(\t\x12\x10\n\x08trace_id\x18\x06 \x01(\t\x12/\n\x0brecorded_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x0c\n\x04hash\x18\x08 \x01(\t\x12\x15\n\rprevious_hash\x18\t \x01(\t\"\xdb\x01\n\x0f\x45rasureSelector\x12)\n\x07subject\x18\x01 \x01(\x0b\x32\x16.palimpsest.v1.TypedIdH\x00\x12/\n\x06source\x18\x02 \x01(\x0b\x32\x1d.palimpsest.v1.SourceIdentityH\x00\x12*\n\x06\x65ntity\x18\x03 \x01(\x0b\x32\x18.palimpsest.v1.EntityRefH\x00\x12\x30\n\x0eobservation_id\x18\x04 \x01(\tB\x16\xda\xe2\x18\x12*\x10obs-[0-9a-f]{24}H\x00\x42\x0e\n\x06target\x12\x04\xd8\xe2\x18\x01\"\xf0\x01\n\x0e\x45rasureReceipt\x12\x12\n\nreceipt_id\x18\x01 \x01(\t\x12-\n\terased_at\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x39\n\x06\x63ounts\x18\x03 \x03(\x0b\x32).palimpsest.v1.ErasureReceipt.CountsEntry\x12\r\n\x05\x61\x63tor\x18\x04 \x01(\t\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12\x12\n\naudit_hash\x18\x06 \x01(\t\x1a-\n\x0b\x43ountsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01\"h\n\x0fRollbackSummary\x12\x14\n\x0cobservations\x18\x01 \x01(\x04\x12\x10\n\x08\x65ntities\x18\x02 \x01(\x04\x12\r\n\x05\x66\x61\x63ts\x18\x03 \x01(\x04\x12\x0e\n\x06\x63hunks\x18\x04 \x01(\x04\x12\x0e\n\x06sample\x18\x05 \x03(\t\"\x8c\x03\n\x0cMemoryHealth\x12\x16\n\x0enever_recalled\x18\x01 \x01(\x04\x12\x19\n\x11\x65vidence_expiring\x18\x02 \x01(\x04\x12+\n\tconflicts\x18\x03 \x03(\x0b\x32\x18.palimpsest.v1.AgeBucket\x12;\n\x08rejected\x18\x04 \x03(\x0b\x32).palimpsest.v1.MemoryHealth.RejectedEntry\x12\x10\n\x08stripped\x18\x05 \x01(\x04\x12\x33\n\x11\x65mbedding_backlog\x18\x06 \x03(\x0b\x32\x18.palimpsest.v1.AgeBucket\x12\x34\n\x12\x65xtraction_backlog\x18\x07 \x03(\x0b\x32\x18.palimpsest.v1.AgeBucket\x12\x14\n\x0c\x64\x65\x61\x64_letters\x18\x08 \x01(\x04\x12\x1b\n\x13\x64uplicate_proposals\x18\t \x01(\x04\x1a/\n\rRejectedEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01\"*\n\tAgeBucket\x12\x0e\n\x06\x66rom_s\x18\x01 \x01(\x04\x12\r\n\x05\x63ount\x18\x02 \x01(\x04\"\xe7\x01\n\x0f\x43\x61pturedMessage\x12\x1d\n\nmessage_id\x18\x01 \x01(\tB\t\xda\xe2\x18\x05\x08\x01 \x80\x04\x12&\n\x06\x61uthor\x18\x02 \x01(\x0b\x32\x16.palimpsest.v1.TypedId\x12\x33\n\x07sent_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x06\xda\xe2\x18\x02\x08\x01\x12\x18\n\x04text\x18\x04 \x01(\tB\n\xda\xe2\x18\x06\x08\x01 \x80\x80@\x12\x14\n\x03uri\x18\x05 \x01(\tB\x07\xda\xe2\x18\x03 \x80 \x12\x0b\n\x03\x62ot\x18\x06 \x01(\x08\x12\x1b\n\nreplies_to\x18\x07 \x01(\tB\x07\xda\xe2\x18\x03 \x80\x04\"\xa6\x01\n\rCaptureResult\x12\x16\n\x0eobservation_id\x18\x01 \x01(\t\x12\x11\n\tduplicate\x18\x02 \x01(\x08\x12\x0e\n\x06queued\x18\x03 \x01(\x08\x12\x17\n\x0fstripped_blocks\x18\x04 \x01(\r\x12\x18\n\x10scrubbed_secrets\x18\x05 \x01(\r\x12\'\n\x05\x65rror\x18\x06 \x01(\x0b\x32\x18.palimpsest.v1.ItemError\"\xb5\x02\n\x0cProposedFact\x12\x1a\n\x07subject\x18\x01 \x01(\tB\t\xda\xe2\x18\x05\x08\x01 \xe8\x07\x12\x1c\n\tpredicate\x18\x02 \x01(\tB\t\xda\xe2\x18\x05\x08\x01 \x80\x01\x12\x19\n\x06object\x18\x03 \x01(\tB\t\xda\xe2\x18\x05\x08\x01 \xc0>\x12\x18\n\x10object_is_entity\x18\x04 \x01(\x08\x12\x18\n\x05quote\x18\x05 \x01(\tB\t\xda\xe2\x18\x05\x08\x01\x18\xc0>\x12.\n\nvalid_from\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08valid_to\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\nconfidence\x18\x08 \x01(\x01\x42\x16\xda\xe2\x18\x12\x41\x00\x00\x00\x00\x00\x00\x00\x00I\x00\x00\x00\x00\x00\x00\xf0?H\x00\x88\x01\x01\x42\r\n\x0b_confidence\"r\n\x0eProposalResult\x12\x0f\n\x07\x66\x61\x63t_id\x18\x01 \x01(\t\x12\x13\n\x0bquote_start\x18\x02 \x01(\r\x12\x11\n\tquote_end\x18\x03 \x01(\r\x12\'\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x18.palimpsest.v1.ItemError\"\xd7\x01\n\x0f\x45xtractionQueue\x12\r\n\x05\x64\x65pth\x18\x01 \x01(\x04\x12\x14\n\x0coldest_age_s\x18\x02 \x01(\x04\x12\x14\n\x0c\x64\x65\x61\x64_letters\x18\x03 \x01(\x04\x12P\n\x12\x64\x65\x61\x64_letter_errors\x18\x04 \x03(\x0b\x32\x34.palimpsest.v1.ExtractionQueue.DeadLetterErrorsEntry\x1a\x37\n\x15\x44\x65\x61\x64LetterErrorsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xcc\x01\n\x0e\x45mbeddingSpace\x12\x13\n\x0b\x66ingerprint\x18\x01 \x01(\t\x12\r\n\x05model\x18\x02 \x01(\t\x12\x11\n\tdimension\x18\x03 \x01(\r\x12\x31\n\x05state\x18\x04 \x01(\x0e\x32\".palimpsest.v1.EmbeddingSpaceState\x12\x0f\n\x07vectors\x18\x05 \x01(\x04\x12\x0f\n\x07waiting\x18\x06 \x01(\x04\x12.\n\ncreated_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp*\xa5\x01\n\x13\x45mbeddingSpaceState\x12%\n!EMBEDDING_SPACE_STATE_UNSPECIFIED\x10\x00\x12 \n\x1c\x45MBEDDING_SPACE_STATE_ACTIVE\x10\x01\x12\"\n\x1e\x45MBEDDING_SPACE_STATE_BUILDING\x10\x02\x12!\n\x1d\x45MBEDDING_SPACE_STATE_RETIRED\x10\x03\x62\x06proto3')
+DESCRIPTOR = _descriptor_pool.Default().AddSerializedFile(b'\n\x1epalimpsest/v1/governance.proto\x12\rpalimpsest.v1\x1a\x1fgoogle/protobuf/timestamp.proto\x1a\x1epalimpsest/v1/item_error.proto\x1a\x1apalimpsest/v1/limits.proto\x1a\x1dpalimpsest/v1/reference.proto\"\xd2\x01\n\nAuditEvent\x12\x10\n\x08sequence\x18\x01 \x01(\x04\x12\x0e\n\x06\x61\x63tion\x18\x02 \x01(\t\x12\r\n\x05\x61\x63tor\x18\x03 \x01(\t\x12\x0e\n\x06target\x18\x04 \x01(\t\x12\x0f\n\x07\x64\x65tails\x18\x05 \x01(\t\x12\x10\n\x08trace_id\x18\x06 \x01(\t\x12/\n\x0brecorded_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x12\n\x04hash\x18\x08 \x01(\tB\x04\xe0\xe2\x18\x02\x12\x1b\n\rprevious_hash\x18\t \x01(\tB\x04\xe0\xe2\x18\x02\"\xdb\x01\n\x0f\x45rasureSelector\x12)\n\x07subject\x18\x01 \x01(\x0b\x32\x16.palimpsest.v1.TypedIdH\x00\x12/\n\x06source\x18\x02 \x01(\x0b\x32\x1d.palimpsest.v1.SourceIdentityH\x00\x12*\n\x06\x65ntity\x18\x03 \x01(\x0b\x32\x18.palimpsest.v1.EntityRefH\x00\x12\x30\n\x0eobservation_id\x18\x04 \x01(\tB\x16\xda\xe2\x18\x12*\x10obs-[0-9a-f]{24}H\x00\x42\x0e\n\x06target\x12\x04\xd8\xe2\x18\x01\"\xfc\x01\n\x0e\x45rasureReceipt\x12\x18\n\nreceipt_id\x18\x01 \x01(\tB\x04\xe0\xe2\x18\x02\x12-\n\terased_at\x18\x02 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x39\n\x06\x63ounts\x18\x03 \x03(\x0b\x32).palimpsest.v1.ErasureReceipt.CountsEntry\x12\r\n\x05\x61\x63tor\x18\x04 \x01(\t\x12\x0e\n\x06reason\x18\x05 \x01(\t\x12\x18\n\naudit_hash\x18\x06 \x01(\tB\x04\xe0\xe2\x18\x02\x1a-\n\x0b\x43ountsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01\"h\n\x0fRollbackSummary\x12\x14\n\x0cobservations\x18\x01 \x01(\x04\x12\x10\n\x08\x65ntities\x18\x02 \x01(\x04\x12\r\n\x05\x66\x61\x63ts\x18\x03 \x01(\x04\x12\x0e\n\x06\x63hunks\x18\x04 \x01(\x04\x12\x0e\n\x06sample\x18\x05 \x03(\t\"\xe1\x03\n\x0cMemoryHealth\x12\x16\n\x0enever_recalled\x18\x01 \x01(\x04\x12\x19\n\x11\x65vidence_expiring\x18\x02 \x01(\x04\x12+\n\tconflicts\x18\x03 \x03(\x0b\x32\x18.palimpsest.v1.AgeBucket\x12;\n\x08rejected\x18\x04 \x03(\x0b\x32).palimpsest.v1.MemoryHealth.RejectedEntry\x12\x10\n\x08stripped\x18\x05 \x01(\x04\x12\x33\n\x11\x65mbedding_backlog\x18\x06 \x03(\x0b\x32\x18.palimpsest.v1.AgeBucket\x12\x34\n\x12\x65xtraction_backlog\x18\x07 \x03(\x0b\x32\x18.palimpsest.v1.AgeBucket\x12\x14\n\x0c\x64\x65\x61\x64_letters\x18\x08 \x01(\x04\x12\x1b\n\x13\x64uplicate_proposals\x18\t \x01(\x04\x12\x1a\n\x12\x61\x63tive_fingerprint\x18\n \x01(\t\x12\x1b\n\x13served_fingerprints\x18\x0b \x03(\t\x12\x1a\n\x12\x65mbedding_mismatch\x18\x0c \x01(\x08\x1a/\n\rRejectedEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\x04:\x02\x38\x01\"*\n\tAgeBucket\x12\x0e\n\x06\x66rom_s\x18\x01 \x01(\x04\x12\r\n\x05\x63ount\x18\x02 \x01(\x04\"\xe7\x01\n\x0f\x43\x61pturedMessage\x12\x1d\n\nmessage_id\x18\x01 \x01(\tB\t\xda\xe2\x18\x05\x08\x01 \x80\x04\x12&\n\x06\x61uthor\x18\x02 \x01(\x0b\x32\x16.palimpsest.v1.TypedId\x12\x33\n\x07sent_at\x18\x03 \x01(\x0b\x32\x1a.google.protobuf.TimestampB\x06\xda\xe2\x18\x02\x08\x01\x12\x18\n\x04text\x18\x04 \x01(\tB\n\xda\xe2\x18\x06\x08\x01 \x80\x80@\x12\x14\n\x03uri\x18\x05 \x01(\tB\x07\xda\xe2\x18\x03 \x80 \x12\x0b\n\x03\x62ot\x18\x06 \x01(\x08\x12\x1b\n\nreplies_to\x18\x07 \x01(\tB\x07\xda\xe2\x18\x03 \x80\x04\"\xac\x01\n\rCaptureResult\x12\x1c\n\x0eobservation_id\x18\x01 \x01(\tB\x04\xe0\xe2\x18\x02\x12\x11\n\tduplicate\x18\x02 \x01(\x08\x12\x0e\n\x06queued\x18\x03 \x01(\x08\x12\x17\n\x0fstripped_blocks\x18\x04 \x01(\r\x12\x18\n\x10scrubbed_secrets\x18\x05 \x01(\r\x12\'\n\x05\x65rror\x18\x06 \x01(\x0b\x32\x18.palimpsest.v1.ItemError\"\xb5\x02\n\x0cProposedFact\x12\x1a\n\x07subject\x18\x01 \x01(\tB\t\xda\xe2\x18\x05\x08\x01 \xe8\x07\x12\x1c\n\tpredicate\x18\x02 \x01(\tB\t\xda\xe2\x18\x05\x08\x01 \x80\x01\x12\x19\n\x06object\x18\x03 \x01(\tB\t\xda\xe2\x18\x05\x08\x01 \xc0>\x12\x18\n\x10object_is_entity\x18\x04 \x01(\x08\x12\x18\n\x05quote\x18\x05 \x01(\tB\t\xda\xe2\x18\x05\x08\x01\x18\xc0>\x12.\n\nvalid_from\x18\x06 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12,\n\x08valid_to\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12/\n\nconfidence\x18\x08 \x01(\x01\x42\x16\xda\xe2\x18\x12\x41\x00\x00\x00\x00\x00\x00\x00\x00I\x00\x00\x00\x00\x00\x00\xf0?H\x00\x88\x01\x01\x42\r\n\x0b_confidence\"x\n\x0eProposalResult\x12\x15\n\x07\x66\x61\x63t_id\x18\x01 \x01(\tB\x04\xe0\xe2\x18\x02\x12\x13\n\x0bquote_start\x18\x02 \x01(\r\x12\x11\n\tquote_end\x18\x03 \x01(\r\x12\'\n\x05\x65rror\x18\x04 \x01(\x0b\x32\x18.palimpsest.v1.ItemError\"\xd7\x01\n\x0f\x45xtractionQueue\x12\r\n\x05\x64\x65pth\x18\x01 \x01(\x04\x12\x14\n\x0coldest_age_s\x18\x02 \x01(\x04\x12\x14\n\x0c\x64\x65\x61\x64_letters\x18\x03 \x01(\x04\x12P\n\x12\x64\x65\x61\x64_letter_errors\x18\x04 \x03(\x0b\x32\x34.palimpsest.v1.ExtractionQueue.DeadLetterErrorsEntry\x1a\x37\n\x15\x44\x65\x61\x64LetterErrorsEntry\x12\x0b\n\x03key\x18\x01 \x01(\t\x12\r\n\x05value\x18\x02 \x01(\t:\x02\x38\x01\"\xfa\x01\n\x0e\x45mbeddingSpace\x12\x19\n\x0b\x66ingerprint\x18\x01 \x01(\tB\x04\xe0\xe2\x18\x02\x12\r\n\x05model\x18\x02 \x01(\t\x12\x11\n\tdimension\x18\x03 \x01(\r\x12\x31\n\x05state\x18\x04 \x01(\x0e\x32\".palimpsest.v1.EmbeddingSpaceState\x12\x0f\n\x07vectors\x18\x05 \x01(\x04\x12\x0f\n\x07waiting\x18\x06 \x01(\x04\x12.\n\ncreated_at\x18\x07 \x01(\x0b\x32\x1a.google.protobuf.Timestamp\x12\x14\n\x0coldest_age_s\x18\x08 \x01(\x04\x12\x10\n\x08poisoned\x18\t \x01(\x04*\xa5\x01\n\x13\x45mbeddingSpaceState\x12%\n!EMBEDDING_SPACE_STATE_UNSPECIFIED\x10\x00\x12 \n\x1c\x45MBEDDING_SPACE_STATE_ACTIVE\x10\x01\x12\"\n\x1e\x45MBEDDING_SPACE_STATE_BUILDING\x10\x02\x12!\n\x1d\x45MBEDDING_SPACE_STATE_RETIRED\x10\x03\x62\x06proto3')
 
 _globals = globals()
 _builder.BuildMessageAndEnumDescriptors(DESCRIPTOR, _globals)
 _builder.BuildTopDescriptorsAndMessages(DESCRIPTOR, 'palimpsest.v1.governance_pb2', _globals)
 if not _descriptor._USE_C_DESCRIPTORS:
   DESCRIPTOR._loaded_options = None
+  _globals['_AUDITEVENT'].fields_by_name['hash']._loaded_options = None
+  _globals['_AUDITEVENT'].fields_by_name['hash']._serialized_options = b'\340\342\030\002'
+  _globals['_AUDITEVENT'].fields_by_name['previous_hash']._loaded_options = None
+  _globals['_AUDITEVENT'].fields_by_name['previous_hash']._serialized_options = b'\340\342\030\002'
   _globals['_ERASURESELECTOR'].oneofs_by_name['target']._loaded_options = None
   _globals['_ERASURESELECTOR'].oneofs_by_name['target']._serialized_options = b'\330\342\030\001'
   _globals['_ERASURESELECTOR'].fields_by_name['observation_id']._loaded_options = None
   _globals['_ERASURESELECTOR'].fields_by_name['observation_id']._serialized_options = b'\332\342\030\022*\020obs-[0-9a-f]{24}'
   _globals['_ERASURERECEIPT_COUNTSENTRY']._loaded_options = None
   _globals['_ERASURERECEIPT_COUNTSENTRY']._serialized_options = b'8\001'
+  _globals['_ERASURERECEIPT'].fields_by_name['receipt_id']._loaded_options = None
+  _globals['_ERASURERECEIPT'].fields_by_name['receipt_id']._serialized_options = b'\340\342\030\002'
+  _globals['_ERASURERECEIPT'].fields_by_name['audit_hash']._loaded_options = None
+  _globals['_ERASURERECEIPT'].fields_by_name['audit_hash']._serialized_options = b'\340\342\030\002'
   _globals['_MEMORYHEALTH_REJECTEDENTRY']._loaded_options = None
   _globals['_MEMORYHEALTH_REJECTEDENTRY']._serialized_options = b'8\001'
   _globals['_CAPTUREDMESSAGE'].fields_by_name['message_id']._loaded_options = None
@@ -53,6 +61,8 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_CAPTUREDMESSAGE'].fields_by_name['uri']._serialized_options = b'\332\342\030\003 \200 '
   _globals['_CAPTUREDMESSAGE'].fields_by_name['replies_to']._loaded_options = None
   _globals['_CAPTUREDMESSAGE'].fields_by_name['replies_to']._serialized_options = b'\332\342\030\003 \200\004'
+  _globals['_CAPTURERESULT'].fields_by_name['observation_id']._loaded_options = None
+  _globals['_CAPTURERESULT'].fields_by_name['observation_id']._serialized_options = b'\340\342\030\002'
   _globals['_PROPOSEDFACT'].fields_by_name['subject']._loaded_options = None
   _globals['_PROPOSEDFACT'].fields_by_name['subject']._serialized_options = b'\332\342\030\005\010\001 \350\007'
   _globals['_PROPOSEDFACT'].fields_by_name['predicate']._loaded_options = None
@@ -63,38 +73,42 @@ if not _descriptor._USE_C_DESCRIPTORS:
   _globals['_PROPOSEDFACT'].fields_by_name['quote']._serialized_options = b'\332\342\030\005\010\001\030\300>'
   _globals['_PROPOSEDFACT'].fields_by_name['confidence']._loaded_options = None
   _globals['_PROPOSEDFACT'].fields_by_name['confidence']._serialized_options = b'\332\342\030\022A\000\000\000\000\000\000\000\000I\000\000\000\000\000\000\360?'
+  _globals['_PROPOSALRESULT'].fields_by_name['fact_id']._loaded_options = None
+  _globals['_PROPOSALRESULT'].fields_by_name['fact_id']._serialized_options = b'\340\342\030\002'
   _globals['_EXTRACTIONQUEUE_DEADLETTERERRORSENTRY']._loaded_options = None
   _globals['_EXTRACTIONQUEUE_DEADLETTERERRORSENTRY']._serialized_options = b'8\001'
-  _globals['_EMBEDDINGSPACESTATE']._serialized_start=2645
-  _globals['_EMBEDDINGSPACESTATE']._serialized_end=2810
+  _globals['_EMBEDDINGSPACE'].fields_by_name['fingerprint']._loaded_options = None
+  _globals['_EMBEDDINGSPACE'].fields_by_name['fingerprint']._serialized_options = b'\340\342\030\002'
+  _globals['_EMBEDDINGSPACESTATE']._serialized_start=2812
+  _globals['_EMBEDDINGSPACESTATE']._serialized_end=2977
   _globals['_AUDITEVENT']._serialized_start=174
-  _globals['_AUDITEVENT']._serialized_end=372
-  _globals['_ERASURESELECTOR']._serialized_start=375
-  _globals['_ERASURESELECTOR']._serialized_end=594
-  _globals['_ERASURERECEIPT']._serialized_start=597
-  _globals['_ERASURERECEIPT']._serialized_end=837
-  _globals['_ERASURERECEIPT_COUNTSENTRY']._serialized_start=792
-  _globals['_ERASURERECEIPT_COUNTSENTRY']._serialized_end=837
-  _globals['_ROLLBACKSUMMARY']._serialized_start=839
-  _globals['_ROLLBACKSUMMARY']._serialized_end=943
-  _globals['_MEMORYHEALTH']._serialized_start=946
-  _globals['_MEMORYHEALTH']._serialized_end=1342
-  _globals['_MEMORYHEALTH_REJECTEDENTRY']._serialized_start=1295
-  _globals['_MEMORYHEALTH_REJECTEDENTRY']._serialized_end=1342
-  _globals['_AGEBUCKET']._serialized_start=1344
-  _globals['_AGEBUCKET']._serialized_end=1386
-  _globals['_CAPTUREDMESSAGE']._serialized_start=1389
-  _globals['_CAPTUREDMESSAGE']._serialized_end=1620
-  _globals['_CAPTURERESULT']._serialized_start=1623
-  _globals['_CAPTURERESULT']._serialized_end=1789
-  _globals['_PROPOSEDFACT']._serialized_start=1792
-  _globals['_PROPOSEDFACT']._serialized_end=2101
-  _globals['_PROPOSALRESULT']._serialized_start=2103
-  _globals['_PROPOSALRESULT']._serialized_end=2217
-  _globals['_EXTRACTIONQUEUE']._serialized_start=2220
-  _globals['_EXTRACTIONQUEUE']._serialized_end=2435
-  _globals['_EXTRACTIONQUEUE_DEADLETTERERRORSENTRY']._serialized_start=2380
-  _globals['_EXTRACTIONQUEUE_DEADLETTERERRORSENTRY']._serialized_end=2435
-  _globals['_EMBEDDINGSPACE']._serialized_start=2438
-  _globals['_EMBEDDINGSPACE']._serialized_end=2642
+  _globals['_AUDITEVENT']._serialized_end=384
+  _globals['_ERASURESELECTOR']._serialized_start=387
+  _globals['_ERASURESELECTOR']._serialized_end=606
+  _globals['_ERASURERECEIPT']._serialized_start=609
+  _globals['_ERASURERECEIPT']._serialized_end=861
+  _globals['_ERASURERECEIPT_COUNTSENTRY']._serialized_start=816
+  _globals['_ERASURERECEIPT_COUNTSENTRY']._serialized_end=861
+  _globals['_ROLLBACKSUMMARY']._serialized_start=863
+  _globals['_ROLLBACKSUMMARY']._serialized_end=967
+  _globals['_MEMORYHEALTH']._serialized_start=970
+  _globals['_MEMORYHEALTH']._serialized_end=1451
+  _globals['_MEMORYHEALTH_REJECTEDENTRY']._serialized_start=1404
+  _globals['_MEMORYHEALTH_REJECTEDENTRY']._serialized_end=1451
+  _globals['_AGEBUCKET']._serialized_start=1453
+  _globals['_AGEBUCKET']._serialized_end=1495
+  _globals['_CAPTUREDMESSAGE']._serialized_start=1498
+  _globals['_CAPTUREDMESSAGE']._serialized_end=1729
+  _globals['_CAPTURERESULT']._serialized_start=1732
+  _globals['_CAPTURERESULT']._serialized_end=1904
+  _globals['_PROPOSEDFACT']._serialized_start=1907
+  _globals['_PROPOSEDFACT']._serialized_end=2216
+  _globals['_PROPOSALRESULT']._serialized_start=2218
+  _globals['_PROPOSALRESULT']._serialized_end=2338
+  _globals['_EXTRACTIONQUEUE']._serialized_start=2341
+  _globals['_EXTRACTIONQUEUE']._serialized_end=2556
+  _globals['_EXTRACTIONQUEUE_DEADLETTERERRORSENTRY']._serialized_start=2501
+  _globals['_EXTRACTIONQUEUE_DEADLETTERERRORSENTRY']._serialized_end=2556
+  _globals['_EMBEDDINGSPACE']._serialized_start=2559
+  _globals['_EMBEDDINGSPACE']._serialized_end=2809
 # @@protoc_insertion_point(module_scope)

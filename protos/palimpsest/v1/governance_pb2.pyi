@@ -94,7 +94,7 @@ class RollbackSummary(_message.Message):
     def __init__(self, observations: _Optional[int] = ..., entities: _Optional[int] = ..., facts: _Optional[int] = ..., chunks: _Optional[int] = ..., sample: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class MemoryHealth(_message.Message):
-    __slots__ = ("never_recalled", "evidence_expiring", "conflicts", "rejected", "stripped", "embedding_backlog", "extraction_backlog", "dead_letters", "duplicate_proposals")
+    __slots__ = ("never_recalled", "evidence_expiring", "conflicts", "rejected", "stripped", "embedding_backlog", "extraction_backlog", "dead_letters", "duplicate_proposals", "active_fingerprint", "served_fingerprints", "embedding_mismatch")
     class RejectedEntry(_message.Message):
         __slots__ = ("key", "value")
         KEY_FIELD_NUMBER: _ClassVar[int]
@@ -111,6 +111,9 @@ class MemoryHealth(_message.Message):
     EXTRACTION_BACKLOG_FIELD_NUMBER: _ClassVar[int]
     DEAD_LETTERS_FIELD_NUMBER: _ClassVar[int]
     DUPLICATE_PROPOSALS_FIELD_NUMBER: _ClassVar[int]
+    ACTIVE_FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
+    SERVED_FINGERPRINTS_FIELD_NUMBER: _ClassVar[int]
+    EMBEDDING_MISMATCH_FIELD_NUMBER: _ClassVar[int]
     never_recalled: int
     evidence_expiring: int
     conflicts: _containers.RepeatedCompositeFieldContainer[AgeBucket]
@@ -120,7 +123,10 @@ class MemoryHealth(_message.Message):
     extraction_backlog: _containers.RepeatedCompositeFieldContainer[AgeBucket]
     dead_letters: int
     duplicate_proposals: int
-    def __init__(self, never_recalled: _Optional[int] = ..., evidence_expiring: _Optional[int] = ..., conflicts: _Optional[_Iterable[_Union[AgeBucket, _Mapping]]] = ..., rejected: _Optional[_Mapping[str, int]] = ..., stripped: _Optional[int] = ..., embedding_backlog: _Optional[_Iterable[_Union[AgeBucket, _Mapping]]] = ..., extraction_backlog: _Optional[_Iterable[_Union[AgeBucket, _Mapping]]] = ..., dead_letters: _Optional[int] = ..., duplicate_proposals: _Optional[int] = ...) -> None: ...
+    active_fingerprint: str
+    served_fingerprints: _containers.RepeatedScalarFieldContainer[str]
+    embedding_mismatch: bool
+    def __init__(self, never_recalled: _Optional[int] = ..., evidence_expiring: _Optional[int] = ..., conflicts: _Optional[_Iterable[_Union[AgeBucket, _Mapping]]] = ..., rejected: _Optional[_Mapping[str, int]] = ..., stripped: _Optional[int] = ..., embedding_backlog: _Optional[_Iterable[_Union[AgeBucket, _Mapping]]] = ..., extraction_backlog: _Optional[_Iterable[_Union[AgeBucket, _Mapping]]] = ..., dead_letters: _Optional[int] = ..., duplicate_proposals: _Optional[int] = ..., active_fingerprint: _Optional[str] = ..., served_fingerprints: _Optional[_Iterable[str]] = ..., embedding_mismatch: bool = ...) -> None: ...
 
 class AgeBucket(_message.Message):
     __slots__ = ("from_s", "count")
@@ -216,7 +222,7 @@ class ExtractionQueue(_message.Message):
     def __init__(self, depth: _Optional[int] = ..., oldest_age_s: _Optional[int] = ..., dead_letters: _Optional[int] = ..., dead_letter_errors: _Optional[_Mapping[str, str]] = ...) -> None: ...
 
 class EmbeddingSpace(_message.Message):
-    __slots__ = ("fingerprint", "model", "dimension", "state", "vectors", "waiting", "created_at")
+    __slots__ = ("fingerprint", "model", "dimension", "state", "vectors", "waiting", "created_at", "oldest_age_s", "poisoned")
     FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
     MODEL_FIELD_NUMBER: _ClassVar[int]
     DIMENSION_FIELD_NUMBER: _ClassVar[int]
@@ -224,6 +230,8 @@ class EmbeddingSpace(_message.Message):
     VECTORS_FIELD_NUMBER: _ClassVar[int]
     WAITING_FIELD_NUMBER: _ClassVar[int]
     CREATED_AT_FIELD_NUMBER: _ClassVar[int]
+    OLDEST_AGE_S_FIELD_NUMBER: _ClassVar[int]
+    POISONED_FIELD_NUMBER: _ClassVar[int]
     fingerprint: str
     model: str
     dimension: int
@@ -231,4 +239,6 @@ class EmbeddingSpace(_message.Message):
     vectors: int
     waiting: int
     created_at: _timestamp_pb2.Timestamp
-    def __init__(self, fingerprint: _Optional[str] = ..., model: _Optional[str] = ..., dimension: _Optional[int] = ..., state: _Optional[_Union[EmbeddingSpaceState, str]] = ..., vectors: _Optional[int] = ..., waiting: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
+    oldest_age_s: int
+    poisoned: int
+    def __init__(self, fingerprint: _Optional[str] = ..., model: _Optional[str] = ..., dimension: _Optional[int] = ..., state: _Optional[_Union[EmbeddingSpaceState, str]] = ..., vectors: _Optional[int] = ..., waiting: _Optional[int] = ..., created_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., oldest_age_s: _Optional[int] = ..., poisoned: _Optional[int] = ...) -> None: ...

@@ -522,18 +522,20 @@ class RunCurationRequest(_message.Message):
     def __init__(self, namespace: _Optional[str] = ..., max_items: _Optional[int] = ...) -> None: ...
 
 class RunCurationResponse(_message.Message):
-    __slots__ = ("done", "claims_resolved", "duplicates_proposed", "trust_updated", "marked_stale")
+    __slots__ = ("done", "claims_resolved", "duplicates_proposed", "trust_updated", "marked_stale", "marked_personal")
     DONE_FIELD_NUMBER: _ClassVar[int]
     CLAIMS_RESOLVED_FIELD_NUMBER: _ClassVar[int]
     DUPLICATES_PROPOSED_FIELD_NUMBER: _ClassVar[int]
     TRUST_UPDATED_FIELD_NUMBER: _ClassVar[int]
     MARKED_STALE_FIELD_NUMBER: _ClassVar[int]
+    MARKED_PERSONAL_FIELD_NUMBER: _ClassVar[int]
     done: bool
     claims_resolved: int
     duplicates_proposed: int
     trust_updated: int
     marked_stale: int
-    def __init__(self, done: bool = ..., claims_resolved: _Optional[int] = ..., duplicates_proposed: _Optional[int] = ..., trust_updated: _Optional[int] = ..., marked_stale: _Optional[int] = ...) -> None: ...
+    marked_personal: int
+    def __init__(self, done: bool = ..., claims_resolved: _Optional[int] = ..., duplicates_proposed: _Optional[int] = ..., trust_updated: _Optional[int] = ..., marked_stale: _Optional[int] = ..., marked_personal: _Optional[int] = ...) -> None: ...
 
 class CaptureMessagesRequest(_message.Message):
     __slots__ = ("namespace", "conversation_id", "system", "messages", "scopes")
@@ -732,20 +734,22 @@ class GetEmbeddingStatusRequest(_message.Message):
     def __init__(self) -> None: ...
 
 class GetEmbeddingStatusResponse(_message.Message):
-    __slots__ = ("spaces", "served_fingerprint", "mismatch", "queue_depth", "oldest_age_s", "poisoned")
+    __slots__ = ("spaces", "served_fingerprint", "mismatch", "queue_depth", "oldest_age_s", "poisoned", "served_fingerprints")
     SPACES_FIELD_NUMBER: _ClassVar[int]
     SERVED_FINGERPRINT_FIELD_NUMBER: _ClassVar[int]
     MISMATCH_FIELD_NUMBER: _ClassVar[int]
     QUEUE_DEPTH_FIELD_NUMBER: _ClassVar[int]
     OLDEST_AGE_S_FIELD_NUMBER: _ClassVar[int]
     POISONED_FIELD_NUMBER: _ClassVar[int]
+    SERVED_FINGERPRINTS_FIELD_NUMBER: _ClassVar[int]
     spaces: _containers.RepeatedCompositeFieldContainer[_governance_pb2.EmbeddingSpace]
     served_fingerprint: str
     mismatch: bool
     queue_depth: int
     oldest_age_s: int
     poisoned: int
-    def __init__(self, spaces: _Optional[_Iterable[_Union[_governance_pb2.EmbeddingSpace, _Mapping]]] = ..., served_fingerprint: _Optional[str] = ..., mismatch: bool = ..., queue_depth: _Optional[int] = ..., oldest_age_s: _Optional[int] = ..., poisoned: _Optional[int] = ...) -> None: ...
+    served_fingerprints: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, spaces: _Optional[_Iterable[_Union[_governance_pb2.EmbeddingSpace, _Mapping]]] = ..., served_fingerprint: _Optional[str] = ..., mismatch: bool = ..., queue_depth: _Optional[int] = ..., oldest_age_s: _Optional[int] = ..., poisoned: _Optional[int] = ..., served_fingerprints: _Optional[_Iterable[str]] = ...) -> None: ...
 
 class StartReembeddingRequest(_message.Message):
     __slots__ = ("fingerprint",)

@@ -472,42 +472,57 @@ class WriterServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def WaitForEmbedding(self, request, context):
-        """Waits until the chunks that were written before the call have vectors in the active space, or the deadline comes: DEADLINE_EXCEEDED. Changes nothing.
+        """Waits until the chunks that were written before the call have vectors in the active space, or the deadline comes: DEADLINE_EXCEEDED.
+        Changes nothing. Where nothing waits it answers at once.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def GetEmbeddingStatus(self, request, context):
-        """Says which vector spaces there are, and what waits. Never empty once a model was served.
+        """Says which vector spaces there are, which models are served, and what waits, of all namespaces together. Never empty once a model
+        was served. Needs the admin permission for all namespaces.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def StartReembedding(self, request, context):
-        """Begins to build vectors of the served model beside the active ones. Idempotent. Searches go on.
+        """Begins to build vectors of another model, which is served, beside the active ones. Searches and writes go on; what is written
+        from now on gets vectors in both. Atomic. Idempotent: a space that is there already is answered as it is. FAILED_PRECONDITION
+        for the active one (INVALID_STATE), for a model that is not served (MODEL_MISMATCH), and without a fingerprint where several
+        that are not searched are served (AMBIGUOUS_MATCH). UNAVAILABLE (EMBEDDER_UNAVAILABLE) where no embedder answers. Waits for no
+        lock for long: under heavy load it takes until the deadline, ABORTED (WRITE_CONTENTION). Needs the admin permission for all
+        namespaces.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def SwitchEmbedding(self, request, context):
-        """Makes a built space the active one, atomically. Idempotent. FAILED_PRECONDITION (INVALID_STATE) while chunks wait in it, unless `force`.
+        """Makes a built space the active one, atomically; searches under way end in the space that they began in. The one that was active is
+        retired, and kept current as long as its model is served, so that the switch can be undone. Idempotent. NOT_FOUND for a space
+        that is not there; FAILED_PRECONDITION (INVALID_STATE) while chunks wait in it alone, unless `force`. Those that wait in all spaces,
+        because they were just written or no embedder answers, are no obstacle. Where writes make chunks wait for moments, a moment
+        is waited for in which none does, 2 seconds at most. Needs the admin permission for all namespaces.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RollbackEmbedding(self, request, context):
-        """Makes the formerly active space active again. FAILED_PRECONDITION (INVALID_STATE) if it was dropped. Idempotent.
+        """Makes the space active again that was retired last, atomically, whatever waits in it; the other one counts as being built, and can
+        be switched to again. FAILED_PRECONDITION (INVALID_STATE) where there is none: nothing was switched, or it was
+        dropped. Idempotent: after a rollback it changes nothing. Needs the admin permission for all namespaces.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def DropEmbedding(self, request, context):
-        """Drops the vectors of a space that is not active. Idempotent; the active one is FAILED_PRECONDITION (INVALID_STATE).
+        """Drops a space that is not active, with its vectors and what waits in it. From its first moment on the space is gone; a call that
+        fails later (ABORTED, DEADLINE_EXCEEDED: searches held their locks) is sent again, and drops the rest. Idempotent: a space that
+        is not there is 0 vectors; the active one is FAILED_PRECONDITION (INVALID_STATE). Needs the admin permission for all namespaces.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

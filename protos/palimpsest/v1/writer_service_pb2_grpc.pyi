@@ -152,17 +152,38 @@ class WriterServiceStub:
     done. Nothing to take back is an empty summary. Needs the admin permission.
     """
     WaitForEmbedding: _grpc.UnaryUnaryMultiCallable[_writer_service_pb2.WaitForEmbeddingRequest, _writer_service_pb2.WaitForEmbeddingResponse]
-    """Waits until the chunks that were written before the call have vectors in the active space, or the deadline comes: DEADLINE_EXCEEDED. Changes nothing."""
+    """Waits until the chunks that were written before the call have vectors in the active space, or the deadline comes: DEADLINE_EXCEEDED.
+    Changes nothing. Where nothing waits it answers at once.
+    """
     GetEmbeddingStatus: _grpc.UnaryUnaryMultiCallable[_writer_service_pb2.GetEmbeddingStatusRequest, _writer_service_pb2.GetEmbeddingStatusResponse]
-    """Says which vector spaces there are, and what waits. Never empty once a model was served."""
+    """Says which vector spaces there are, which models are served, and what waits, of all namespaces together. Never empty once a model
+    was served. Needs the admin permission for all namespaces.
+    """
     StartReembedding: _grpc.UnaryUnaryMultiCallable[_writer_service_pb2.StartReembeddingRequest, _writer_service_pb2.StartReembeddingResponse]
-    """Begins to build vectors of the served model beside the active ones. Idempotent. Searches go on."""
+    """Begins to build vectors of another model, which is served, beside the active ones. Searches and writes go on; what is written
+    from now on gets vectors in both. Atomic. Idempotent: a space that is there already is answered as it is. FAILED_PRECONDITION
+    for the active one (INVALID_STATE), for a model that is not served (MODEL_MISMATCH), and without a fingerprint where several
+    that are not searched are served (AMBIGUOUS_MATCH). UNAVAILABLE (EMBEDDER_UNAVAILABLE) where no embedder answers. Waits for no
+    lock for long: under heavy load it takes until the deadline, ABORTED (WRITE_CONTENTION). Needs the admin permission for all
+    namespaces.
+    """
     SwitchEmbedding: _grpc.UnaryUnaryMultiCallable[_writer_service_pb2.SwitchEmbeddingRequest, _writer_service_pb2.SwitchEmbeddingResponse]
-    """Makes a built space the active one, atomically. Idempotent. FAILED_PRECONDITION (INVALID_STATE) while chunks wait in it, unless `force`."""
+    """Makes a built space the active one, atomically; searches under way end in the space that they began in. The one that was active is
+    retired, and kept current as long as its model is served, so that the switch can be undone. Idempotent. NOT_FOUND for a space
+    that is not there; FAILED_PRECONDITION (INVALID_STATE) while chunks wait in it alone, unless `force`. Those that wait in all spaces,
+    because they were just written or no embedder answers, are no obstacle. Where writes make chunks wait for moments, a moment
+    is waited for in which none does, 2 seconds at most. Needs the admin permission for all namespaces.
+    """
     RollbackEmbedding: _grpc.UnaryUnaryMultiCallable[_writer_service_pb2.RollbackEmbeddingRequest, _writer_service_pb2.RollbackEmbeddingResponse]
-    """Makes the formerly active space active again. FAILED_PRECONDITION (INVALID_STATE) if it was dropped. Idempotent."""
+    """Makes the space active again that was retired last, atomically, whatever waits in it; the other one counts as being built, and can
+    be switched to again. FAILED_PRECONDITION (INVALID_STATE) where there is none: nothing was switched, or it was
+    dropped. Idempotent: after a rollback it changes nothing. Needs the admin permission for all namespaces.
+    """
     DropEmbedding: _grpc.UnaryUnaryMultiCallable[_writer_service_pb2.DropEmbeddingRequest, _writer_service_pb2.DropEmbeddingResponse]
-    """Drops the vectors of a space that is not active. Idempotent; the active one is FAILED_PRECONDITION (INVALID_STATE)."""
+    """Drops a space that is not active, with its vectors and what waits in it. From its first moment on the space is gone; a call that
+    fails later (ABORTED, DEADLINE_EXCEEDED: searches held their locks) is sent again, and drops the rest. Idempotent: a space that
+    is not there is 0 vectors; the active one is FAILED_PRECONDITION (INVALID_STATE). Needs the admin permission for all namespaces.
+    """
 
 @_typing.type_check_only
 class WriterServiceAsyncStub(WriterServiceStub):
@@ -288,17 +309,38 @@ class WriterServiceAsyncStub(WriterServiceStub):
     done. Nothing to take back is an empty summary. Needs the admin permission.
     """
     WaitForEmbedding: _aio.UnaryUnaryMultiCallable[_writer_service_pb2.WaitForEmbeddingRequest, _writer_service_pb2.WaitForEmbeddingResponse]  # type: ignore[assignment]
-    """Waits until the chunks that were written before the call have vectors in the active space, or the deadline comes: DEADLINE_EXCEEDED. Changes nothing."""
+    """Waits until the chunks that were written before the call have vectors in the active space, or the deadline comes: DEADLINE_EXCEEDED.
+    Changes nothing. Where nothing waits it answers at once.
+    """
     GetEmbeddingStatus: _aio.UnaryUnaryMultiCallable[_writer_service_pb2.GetEmbeddingStatusRequest, _writer_service_pb2.GetEmbeddingStatusResponse]  # type: ignore[assignment]
-    """Says which vector spaces there are, and what waits. Never empty once a model was served."""
+    """Says which vector spaces there are, which models are served, and what waits, of all namespaces together. Never empty once a model
+    was served. Needs the admin permission for all namespaces.
+    """
     StartReembedding: _aio.UnaryUnaryMultiCallable[_writer_service_pb2.StartReembeddingRequest, _writer_service_pb2.StartReembeddingResponse]  # type: ignore[assignment]
-    """Begins to build vectors of the served model beside the active ones. Idempotent. Searches go on."""
+    """Begins to build vectors of another model, which is served, beside the active ones. Searches and writes go on; what is written
+    from now on gets vectors in both. Atomic. Idempotent: a space that is there already is answered as it is. FAILED_PRECONDITION
+    for the active one (INVALID_STATE), for a model that is not served (MODEL_MISMATCH), and without a fingerprint where several
+    that are not searched are served (AMBIGUOUS_MATCH). UNAVAILABLE (EMBEDDER_UNAVAILABLE) where no embedder answers. Waits for no
+    lock for long: under heavy load it takes until the deadline, ABORTED (WRITE_CONTENTION). Needs the admin permission for all
+    namespaces.
+    """
     SwitchEmbedding: _aio.UnaryUnaryMultiCallable[_writer_service_pb2.SwitchEmbeddingRequest, _writer_service_pb2.SwitchEmbeddingResponse]  # type: ignore[assignment]
-    """Makes a built space the active one, atomically. Idempotent. FAILED_PRECONDITION (INVALID_STATE) while chunks wait in it, unless `force`."""
+    """Makes a built space the active one, atomically; searches under way end in the space that they began in. The one that was active is
+    retired, and kept current as long as its model is served, so that the switch can be undone. Idempotent. NOT_FOUND for a space
+    that is not there; FAILED_PRECONDITION (INVALID_STATE) while chunks wait in it alone, unless `force`. Those that wait in all spaces,
+    because they were just written or no embedder answers, are no obstacle. Where writes make chunks wait for moments, a moment
+    is waited for in which none does, 2 seconds at most. Needs the admin permission for all namespaces.
+    """
     RollbackEmbedding: _aio.UnaryUnaryMultiCallable[_writer_service_pb2.RollbackEmbeddingRequest, _writer_service_pb2.RollbackEmbeddingResponse]  # type: ignore[assignment]
-    """Makes the formerly active space active again. FAILED_PRECONDITION (INVALID_STATE) if it was dropped. Idempotent."""
+    """Makes the space active again that was retired last, atomically, whatever waits in it; the other one counts as being built, and can
+    be switched to again. FAILED_PRECONDITION (INVALID_STATE) where there is none: nothing was switched, or it was
+    dropped. Idempotent: after a rollback it changes nothing. Needs the admin permission for all namespaces.
+    """
     DropEmbedding: _aio.UnaryUnaryMultiCallable[_writer_service_pb2.DropEmbeddingRequest, _writer_service_pb2.DropEmbeddingResponse]  # type: ignore[assignment]
-    """Drops the vectors of a space that is not active. Idempotent; the active one is FAILED_PRECONDITION (INVALID_STATE)."""
+    """Drops a space that is not active, with its vectors and what waits in it. From its first moment on the space is gone; a call that
+    fails later (ABORTED, DEADLINE_EXCEEDED: searches held their locks) is sent again, and drops the rest. Idempotent: a space that
+    is not there is 0 vectors; the active one is FAILED_PRECONDITION (INVALID_STATE). Needs the admin permission for all namespaces.
+    """
 
 class WriterServiceServicer(metaclass=_abc_1.ABCMeta):
     """Writes knowledge: projection, supersession, curation, administration. The only service that writes; stateless, any number of
@@ -607,7 +649,9 @@ class WriterServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _writer_service_pb2.WaitForEmbeddingRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_writer_service_pb2.WaitForEmbeddingResponse, _abc.Awaitable[_writer_service_pb2.WaitForEmbeddingResponse]]:
-        """Waits until the chunks that were written before the call have vectors in the active space, or the deadline comes: DEADLINE_EXCEEDED. Changes nothing."""
+        """Waits until the chunks that were written before the call have vectors in the active space, or the deadline comes: DEADLINE_EXCEEDED.
+        Changes nothing. Where nothing waits it answers at once.
+        """
 
     @_abc_1.abstractmethod
     def GetEmbeddingStatus(
@@ -615,7 +659,9 @@ class WriterServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _writer_service_pb2.GetEmbeddingStatusRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_writer_service_pb2.GetEmbeddingStatusResponse, _abc.Awaitable[_writer_service_pb2.GetEmbeddingStatusResponse]]:
-        """Says which vector spaces there are, and what waits. Never empty once a model was served."""
+        """Says which vector spaces there are, which models are served, and what waits, of all namespaces together. Never empty once a model
+        was served. Needs the admin permission for all namespaces.
+        """
 
     @_abc_1.abstractmethod
     def StartReembedding(
@@ -623,7 +669,13 @@ class WriterServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _writer_service_pb2.StartReembeddingRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_writer_service_pb2.StartReembeddingResponse, _abc.Awaitable[_writer_service_pb2.StartReembeddingResponse]]:
-        """Begins to build vectors of the served model beside the active ones. Idempotent. Searches go on."""
+        """Begins to build vectors of another model, which is served, beside the active ones. Searches and writes go on; what is written
+        from now on gets vectors in both. Atomic. Idempotent: a space that is there already is answered as it is. FAILED_PRECONDITION
+        for the active one (INVALID_STATE), for a model that is not served (MODEL_MISMATCH), and without a fingerprint where several
+        that are not searched are served (AMBIGUOUS_MATCH). UNAVAILABLE (EMBEDDER_UNAVAILABLE) where no embedder answers. Waits for no
+        lock for long: under heavy load it takes until the deadline, ABORTED (WRITE_CONTENTION). Needs the admin permission for all
+        namespaces.
+        """
 
     @_abc_1.abstractmethod
     def SwitchEmbedding(
@@ -631,7 +683,12 @@ class WriterServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _writer_service_pb2.SwitchEmbeddingRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_writer_service_pb2.SwitchEmbeddingResponse, _abc.Awaitable[_writer_service_pb2.SwitchEmbeddingResponse]]:
-        """Makes a built space the active one, atomically. Idempotent. FAILED_PRECONDITION (INVALID_STATE) while chunks wait in it, unless `force`."""
+        """Makes a built space the active one, atomically; searches under way end in the space that they began in. The one that was active is
+        retired, and kept current as long as its model is served, so that the switch can be undone. Idempotent. NOT_FOUND for a space
+        that is not there; FAILED_PRECONDITION (INVALID_STATE) while chunks wait in it alone, unless `force`. Those that wait in all spaces,
+        because they were just written or no embedder answers, are no obstacle. Where writes make chunks wait for moments, a moment
+        is waited for in which none does, 2 seconds at most. Needs the admin permission for all namespaces.
+        """
 
     @_abc_1.abstractmethod
     def RollbackEmbedding(
@@ -639,7 +696,10 @@ class WriterServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _writer_service_pb2.RollbackEmbeddingRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_writer_service_pb2.RollbackEmbeddingResponse, _abc.Awaitable[_writer_service_pb2.RollbackEmbeddingResponse]]:
-        """Makes the formerly active space active again. FAILED_PRECONDITION (INVALID_STATE) if it was dropped. Idempotent."""
+        """Makes the space active again that was retired last, atomically, whatever waits in it; the other one counts as being built, and can
+        be switched to again. FAILED_PRECONDITION (INVALID_STATE) where there is none: nothing was switched, or it was
+        dropped. Idempotent: after a rollback it changes nothing. Needs the admin permission for all namespaces.
+        """
 
     @_abc_1.abstractmethod
     def DropEmbedding(
@@ -647,6 +707,9 @@ class WriterServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _writer_service_pb2.DropEmbeddingRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_writer_service_pb2.DropEmbeddingResponse, _abc.Awaitable[_writer_service_pb2.DropEmbeddingResponse]]:
-        """Drops the vectors of a space that is not active. Idempotent; the active one is FAILED_PRECONDITION (INVALID_STATE)."""
+        """Drops a space that is not active, with its vectors and what waits in it. From its first moment on the space is gone; a call that
+        fails later (ABORTED, DEADLINE_EXCEEDED: searches held their locks) is sent again, and drops the rest. Idempotent: a space that
+        is not there is 0 vectors; the active one is FAILED_PRECONDITION (INVALID_STATE). Needs the admin permission for all namespaces.
+        """
 
 def add_WriterServiceServicer_to_server(servicer: WriterServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

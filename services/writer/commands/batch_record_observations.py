@@ -42,6 +42,6 @@ async def apply_good(
     good = [item for item in items if isinstance(item, PreparedObservation)]
     if not good:
         return [item for item in items if not isinstance(item, PreparedObservation)], await database.write_position()
-    outcomes, position = await applier.apply_at(good, timeout_s=timeout_s)
+    outcomes, position = await applier.for_bulk().apply_at(good, timeout_s=timeout_s)
     stored = iter(outcomes)
     return [next(stored) if isinstance(item, PreparedObservation) else item for item in items], position

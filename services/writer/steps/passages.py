@@ -102,15 +102,16 @@ async def _follow(
     """Lets vectors and the queue follow the passages. A text that only moved takes its vector along, so the vectors of
     those that go are read before they go."""
     to_embed = sorted(passage for passage, embedding_hash in reworded.items() if embedding_hash)
-    copied: set[PassageId] = set()
-    for space in await store.spaces():
-        found = await store.copy_vectors(space.table_name, to_embed)
-        copied = found if space.state == "active" else copied
+    spaces = await store.spaces()
+    copied = set(to_embed if spaces else ())
+    for space in spaces:
+        # What lacks a vector in any of them waits.
+        copied &= await store.copy_vectors(space.table_name, to_embed)
         await store.mirror_vectors(space.table_name, relabelled)
         await store.delete_stale_vectors(space.table_name, sorted(reworded))
     await store.delete_passages(surplus)
     waiting = [passage for passage in to_embed if passage not in copied]
-    await store.forget_queued(sorted(reworded.keys() - set(waiting)))
+    await store.forget_queued(sorted(reworded))
     await store.queue_passages((*passage, reworded[passage]) for passage in waiting)
 
 
