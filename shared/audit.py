@@ -19,6 +19,9 @@ from shared.telemetry import current_trace_id
 
 _statements = load_statements(Path(__file__).with_name("audit.sql"))
 
+SYSTEM = "palimpsest"
+"""The actor of what happens by itself, as settings have it."""
+
 MOST_MASKED_CHARACTERS = 100
 _WORD = re.compile(r"\w+")
 _SHORT = 3
@@ -70,6 +73,13 @@ def digest(namespace: str, text: str) -> str:
     if not text:
         return ""
     return f"sha256:{hashlib.sha256(pack('palimpsest.audit.text', '1', namespace, text)).hexdigest()}"
+
+
+def described(namespace: str, **texts: str) -> dict[str, str]:
+    """What an event's details say of texts: of each that is not empty `<name>_hash` and `<name>_masked`."""
+    said = {name: text for name, text in texts.items() if text}
+    hashes = {f"{name}_hash": digest(namespace, text) for name, text in said.items()}
+    return hashes | {f"{name}_masked": masked(text) for name, text in said.items()}
 
 
 def masked(text: str) -> str:

@@ -6,6 +6,7 @@ queue, claims, links; within each by rising key. So writers wait for each other,
 """
 
 import asyncio
+import copy
 import hashlib
 import logging
 from collections import defaultdict
@@ -23,14 +24,15 @@ from services.writer.steps.entities import write_entities
 from services.writer.steps.facts import Refusal, write_facts
 from services.writer.steps.links import write_links
 from services.writer.steps.passages import wanted_passages, write_passages
+from services.writer.steps.personal_data import mark_personal_data
 from services.writer.steps.refusals import write_refusals
 from services.writer.steps.standing import settle_standing
 from services.writer.steps.timelines import Timelines
-from services.writer.steps.withdrawal import refused_sources
+from services.writer.steps.withdrawal import kept_out
 from services.writer.store import Key, Store
 from shared.consistency_token import Position
 from shared.database import Connection, Database, StatementFailed
-from shared.errors import Internal, PalimpsestError
+from shared.errors import Internal
 from shared.logs import current_trace_id
 
 _log = logging.getLogger(__name__)
@@ -69,8 +71,6 @@ class Applier:
         self._database = database
         self._assertion_count = assertion_count
         self.packs = NamespacePacks(database)
-
-    async def apply(
         self._in_bulk = False
 
     def for_bulk(self) -> "Applier":
@@ -78,6 +78,8 @@ class Applier:
         other = copy.copy(self)
         other._in_bulk = True
         return other
+
+    async def apply(
         self, items: Sequence[PreparedObservation], *, timeout_s: float | None = None, also: Also | None = None
     ) -> list[Outcome]:
         """Stores observations, all in one transaction; answers what became of each, in order.
@@ -154,7 +156,7 @@ class Applier:
     ) -> list[Outcome]:
         store = Store(connection)
         has_marks, claimed = await _lock(store, items, alone_in)
-        refused = await refused_sources(connection, store, items) if has_marks else {}
+        refused = await kept_out(connection, store, items) if has_marks else {}
         if refused:
             return await self._write_others(connection, items, alone_in, refused)
         if claimed is None:
@@ -170,6 +172,7 @@ class Applier:
             await write_passages(PassageStore(connection, in_bulk=self._in_bulk), wanted, undescribed)
             await write_links(store, projections, entities)
             await write_refusals(store, refusals, self._assertion_count)
+            await mark_personal_data(connection, projections)
             if has_marks:
                 asserted = {(each.namespace, fact.fact_id) for each in projections for fact in each.facts}
                 await settle_standing(connection, entities.keys(), asserted)
@@ -181,9 +184,9 @@ class Applier:
         connection: Connection,
         items: Sequence[PreparedObservation],
         alone_in: set[str],
-        refused: Mapping[Key, PalimpsestError],
+        refused: Mapping[Key, Outcome],
     ) -> list[Outcome]:
-        """Writes those that are not refused; answers what became of each, in order."""
+        """Writes those that are not kept out; answers what became of each, in order."""
         others = [item for item in items if item.key not in refused]
         found = iter(await self._write(connection, others, alone_in) if others else ())
         return [refused[item.key] if item.key in refused else next(found) for item in items]

@@ -1,6 +1,7 @@
 """Statements that take observations away. Each method runs the statement of its name, inside the caller's transaction
 and under the exclusive lock of the namespace."""
 
+import json
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from datetime import datetime
 from pathlib import Path
@@ -31,6 +32,17 @@ class Struck(NamedTuple):
     links: list[Row]
     records: set[str]
     claims: list[Row]
+
+
+class Receipt(NamedTuple):
+    """What an erasure removed; fields named after the contract's ErasureReceipt."""
+
+    receipt_id: str
+    erased_at: datetime
+    counts: Mapping[str, int]
+    actor: str
+    reason: str
+    audit_hash: str
 
 
 class ErasureStore:
@@ -70,6 +82,14 @@ class ErasureStore:
         await self._connection.execute(
             _statements.empty_observations, self._namespace, list(messages), list(messages.values())
         )
+
+    async def keep_struck_evidence(self, observation_ids: Collection[str]) -> None:
+        """Keep which facts rested on observations that are being redacted."""
+        await self._fetch("keep_struck_evidence", observation_ids)
+
+    async def delete_struck_evidence(self, observation_ids: Collection[str]) -> None:
+        """Forget which facts rested on observations before these were redacted."""
+        await self._fetch("delete_struck_evidence", observation_ids)
 
     async def strike(self, observation_ids: Collection[str]) -> Struck:
         """Let nothing rest on observations any more; answers what did."""
@@ -133,7 +153,8 @@ class ErasureStore:
         await self._fetch("delete_entities", keys)
 
     async def delete_facts_without_evidence(self, fact_ids: Collection[str]) -> set[str]:
-        """Delete those of the facts that nothing asserts, and what is searched of them; answers which."""
+        """Delete those of the facts that nothing asserts, nor asserted before it was redacted, and what is searched of
+        them; answers which."""
         gone = {row["fact_id"] for row in await self._fetch("delete_facts_without_evidence", fact_ids)}
         await self._fetch("delete_passages_of_facts", gone)
         return gone
@@ -149,12 +170,32 @@ class ErasureStore:
         """Let entities be last seen by what still names them."""
         await self._fetch("see_last", keys)
 
+    async def inherit_labels(self, keys: Collection[str]) -> None:
+        """Give entities that were given no labels those under which they are still named."""
+        await self._fetch("inherit_labels", keys)
+
     async def observations_naming(
         self, keys: Collection[str], fact_ids: Collection[str], observation_ids: Collection[str] = ()
     ) -> list[Row]:
         """Whole rows of the observations that say something of one of the entities or assert one of the facts, and of
         those that are given."""
         return await self._fetch("observations_naming", keys, sorted(fact_ids), sorted(observation_ids))
+
+    async def changed(self, keys: Collection[str], fact_ids: Collection[str]) -> tuple[set[str], set[str]]:
+        """Those of the entities and of the facts that this transaction has changed."""
+        entities = {row["natural_key"] for row in await self._fetch("changed_entities", keys)}
+        return entities, {row["fact_id"] for row in await self._fetch("changed_facts", fact_ids)}
+
+    async def insert_receipt(self, receipt: Receipt) -> None:
+        """Keep a receipt, unless there is one of its id."""
+        receipt_id, erased_at, counts, *more = receipt
+        row = (receipt_id, erased_at, json.dumps(counts), *more)
+        await self._connection.execute(_statements.insert_receipt, self._namespace, *row)
+
+    async def get_receipt(self, receipt_id: str) -> Receipt | None:
+        """A receipt that was kept. None: there is none."""
+        row = await self._connection.fetchrow(_statements.get_receipt, self._namespace, receipt_id)
+        return None if row is None else Receipt(**{**dict(row.items()), "counts": json.loads(row["counts"])})
 
     async def _fetch(self, name: str, keys: Collection[str], *more: Any) -> list[Row]:
         if not keys and not any(more):

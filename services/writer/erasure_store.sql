@@ -12,7 +12,9 @@ SELECT old_fact_id FROM fact_supersessions WHERE namespace = $1 AND observation_
 UNION
 SELECT new_fact_id FROM fact_supersessions WHERE namespace = $1 AND observation_id = ANY ($2)
 UNION
-SELECT fact_id FROM fact_retractions WHERE namespace = $1 AND observation_id = ANY ($2);
+SELECT fact_id FROM fact_retractions WHERE namespace = $1 AND observation_id = ANY ($2)
+UNION
+SELECT fact_id FROM struck_evidence WHERE namespace = $1 AND observation_id = ANY ($2);
 
 -- name: documents_of
 -- Entities whose present text came from the observations.
@@ -33,6 +35,16 @@ DELETE FROM entity_evidence WHERE namespace = $1 AND observation_id = ANY ($2);
 -- name: delete_fact_evidence
 -- That facts rest on the observations.
 DELETE FROM fact_evidence WHERE namespace = $1 AND observation_id = ANY ($2);
+
+-- name: keep_struck_evidence
+-- Keeps which facts rested on the observations.
+INSERT INTO struck_evidence (namespace, fact_id, observation_id)
+SELECT namespace, fact_id, observation_id FROM fact_evidence WHERE namespace = $1 AND observation_id = ANY ($2)
+ON CONFLICT DO NOTHING;
+
+-- name: delete_struck_evidence
+-- That facts rested on the observations before these were redacted.
+DELETE FROM struck_evidence WHERE namespace = $1 AND observation_id = ANY ($2);
 
 -- name: delete_supersessions
 -- What the observations said of the places of facts.
@@ -162,10 +174,12 @@ DELETE FROM entities WHERE namespace = $1 AND natural_key = ANY ($2);
 DELETE FROM passages WHERE namespace = $1 AND kind IN (1, 3, 4) AND owner_key = ANY ($2);
 
 -- name: delete_facts_without_evidence
--- Those of the facts that nothing asserts any more. Returns them.
+-- Those of the facts that nothing asserts any more, nor did before it was redacted. Returns them.
 DELETE FROM facts
 WHERE namespace = $1 AND fact_id = ANY ($2) AND NOT EXISTS (
     SELECT FROM fact_evidence AS evidence WHERE evidence.namespace = $1 AND evidence.fact_id = facts.fact_id)
+  AND NOT EXISTS (
+    SELECT FROM struck_evidence AS struck WHERE struck.namespace = $1 AND struck.fact_id = facts.fact_id)
 RETURNING fact_id;
 
 -- name: delete_passages_of_facts
@@ -184,6 +198,27 @@ FROM (
 ) AS latest
 WHERE entities.namespace = $1 AND entities.natural_key = latest.natural_key
   AND entities.last_seen_at <> latest.occurred_at;
+
+-- name: inherit_labels
+-- The labels of entities that were given none, by what still names them: none where it does so openly, else all of theirs.
+UPDATE entities
+SET scopes = said.labels, restricting = said.labels, applies = '{}'
+FROM (
+    SELECT given.natural_key, CASE
+        WHEN EXISTS (
+            SELECT FROM entity_evidence AS evidence
+            WHERE evidence.namespace = $1 AND evidence.natural_key = given.natural_key AND evidence.restricting IS NULL)
+        THEN '{}'::text[]
+        ELSE ARRAY(
+            SELECT DISTINCT label COLLATE "C"
+            FROM entity_evidence AS evidence CROSS JOIN unnest(evidence.restricting) AS label
+            WHERE evidence.namespace = $1 AND evidence.natural_key = given.natural_key
+            ORDER BY 1)
+        END AS labels
+    FROM unnest($2::text[]) AS given (natural_key)
+) AS said
+WHERE entities.namespace = $1 AND entities.natural_key = said.natural_key
+  AND NOT entities.stamps ? 'scopes' AND entities.scopes <> said.labels;
 
 -- name: observations_naming
 -- Observations that say something of one of the entities $2 or assert one of the facts $3, and the observations $4, whole.
@@ -206,3 +241,23 @@ SELECT pg_advisory_xact_lock(trace_lock($1))::text;
 -- Traces of context compilation, and their packs, that hold or name one of the observations, entities and facts.
 DELETE FROM context_traces WHERE namespace = $1 AND item_keys && $2::text[]
 RETURNING trace_id;
+
+-- name: changed_entities
+-- Those of the entities that this transaction changed.
+SELECT natural_key FROM entities WHERE namespace = $1 AND natural_key = ANY ($2) AND change_id = current_change_id();
+
+-- name: changed_facts
+-- Those of the facts that this transaction changed.
+SELECT fact_id FROM facts WHERE namespace = $1 AND fact_id = ANY ($2) AND change_id = current_change_id();
+
+-- name: insert_receipt
+-- Keeps a receipt. One of the same id stays as it was.
+INSERT INTO erasure_receipts (namespace, receipt_id, erased_at, counts, actor, reason, audit_hash)
+VALUES ($1, $2, $3, $4, $5, $6, $7)
+ON CONFLICT DO NOTHING;
+
+-- name: get_receipt
+-- A receipt that was kept.
+SELECT receipt_id, erased_at, counts, actor, reason, audit_hash
+FROM erasure_receipts
+WHERE namespace = $1 AND receipt_id = $2;

@@ -76,6 +76,11 @@ class MarkStore:
         """Take that back; answers whether there was a mark."""
         return bool(await self._connection.fetch(_statements.clear_obsolete, *self._key))
 
+    async def title(self) -> str:
+        """What the item is called: an entity's title, a fact's sentence."""
+        statement = _statements.fact_title if self._item.kind == FACT else _statements.entity_title
+        return str(await self._connection.fetchval(statement, *self._key))
+
     async def count_shown_chunks(self) -> int:
         """How many pieces of its text are not hidden."""
         count: int = await self._connection.fetchval(_statements.count_shown_chunks, *self._key)

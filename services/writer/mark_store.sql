@@ -48,6 +48,14 @@ VALUES ($1, $2, $3, CASE WHEN $4::boolean THEN clock_timestamp() END, $5, $6)
 ON CONFLICT (namespace, kind, item_key) DO UPDATE
 SET deleted_at = excluded.deleted_at, delete_reason = excluded.delete_reason, marked_by = excluded.marked_by;
 
+-- name: entity_title
+-- What an entity is called.
+SELECT title FROM entities WHERE namespace = $1 AND $2 = 3 AND natural_key = $3;
+
+-- name: fact_title
+-- What a fact says.
+SELECT sentence FROM facts WHERE namespace = $1 AND $2 = 2 AND fact_id = $3;
+
 -- name: count_shown_chunks
 -- Pieces of the item's text that are not hidden.
 SELECT count(*) FROM passages WHERE namespace = $1 AND $2 = 3 AND kind = 1 AND owner_key = $3 AND NOT hidden;

@@ -18,6 +18,7 @@ from services.writer.projection.rows import FactWrite, Projection
 from services.writer.retention_store import Resting, RetentionStore
 from services.writer.steps.erasure import Erased, Messages, erase_observations
 from services.writer.store import Row, Store
+from shared import audit
 from shared.database import Connection, Database
 
 # One transaction's worth: writers of the namespace wait for it.
@@ -96,7 +97,7 @@ async def _redact_outlived(
     await Store(connection).lock_namespaces([(namespace_lock_key(namespace), True)])
     store = RetentionStore(connection, namespace)
     rows = await store.outlived(await store.moment_before(within_s), limit)
-    await _redact(connection, redactor, namespace, rows)
+    await _redact(connection, redactor, namespace, rows, "outlived")
     return len(rows), Retained(outlived=len(rows))
 
 
@@ -113,7 +114,7 @@ async def _redact_deleted(
     rows = await ErasureStore(connection, namespace).observations_naming((), (), ids)
     packs = await NamespaceStore(connection).acting_packs(namespace)
     gone = [row for row in rows if await _says_nothing_else(store, before, redactor, row, packs)]
-    erased = await _redact(connection, redactor, namespace, gone)
+    erased = await _redact(connection, redactor, namespace, gone, "deleted")
     erasing = ErasureStore(connection, namespace)
     await erasing.forget_marks(ENTITY, erased.entities)
     await erasing.forget_marks(FACT, erased.facts)
@@ -155,9 +156,15 @@ def _ends(fact: FactWrite) -> list[str]:
     return [key for key in (fact.subject_key, fact.object_key) if key is not None]
 
 
-async def _redact(connection: Connection, redactor: Redactor, namespace: str, rows: Collection[Row]) -> Erased:
+async def _redact(
+    connection: Connection, redactor: Redactor, namespace: str, rows: Collection[Row], why: str
+) -> Erased:
     left = {row["observation_id"]: redactor.emptied(row["message"]) for row in rows}
-    return await erase_observations(connection, namespace, left, redactor.messages, emptied=left)
+    erased = await erase_observations(connection, namespace, left, redactor.messages, emptied=left)
+    if rows:
+        details = {"type": "observation", "why": why, "chunks": erased.chunks, "counts": erased.counts()}
+        await audit.append(connection, namespace, action="retention", actor=audit.SYSTEM, details=details)
+    return erased
 
 
 def _seconds(duration: str | None) -> float | None:

@@ -1,17 +1,12 @@
 """Between the contract's messages about sources and the writer's values."""
 
-import secrets
-from datetime import UTC, datetime
-
 from palimpsest.v1.document_pb2 import Source, SourceState
-from palimpsest.v1.governance_pb2 import ErasureReceipt
 from palimpsest.v1.writer_service_pb2 import DeleteSourceResponse
 
 from services.writer.commands.delete_source import DeletedSource
+from services.writer.erasure.messages import to_receipt
 from services.writer.source_store import ACTIVE, RegisteredSource
 from shared.timestamps import from_datetime
-
-_ID_BYTES = 12
 
 
 def to_state(source: Source) -> int:
@@ -31,31 +26,17 @@ def to_source(source: RegisteredSource) -> Source:
     )
 
 
-def to_delete_response(deleted: DeletedSource, token: str, *, by: str, reason: str) -> DeleteSourceResponse:
+def to_delete_response(deleted: DeletedSource, token: str) -> DeleteSourceResponse:
     """What deleting a source did; with a receipt where it was purged."""
-    hidden, erased = deleted.hidden, deleted.erased
-    if erased is None:
+    hidden, receipt = deleted.hidden, deleted.receipt
+    if receipt is None:
         return DeleteSourceResponse(
             entities=hidden.entities, facts=hidden.facts, chunks=hidden.chunks, consistency_token=token
         )
-    counts = {
-        "observations": erased.observations,
-        "entities": len(erased.entities),
-        "facts": len(erased.facts),
-        "chunks": erased.chunks,
-        "links": erased.links,
-    }
-    receipt = ErasureReceipt(
-        receipt_id=f"erasure-{secrets.token_hex(_ID_BYTES)}",
-        erased_at=from_datetime(datetime.now(UTC)),
-        counts=counts,
-        actor=by,
-        reason=reason,
-    )
     return DeleteSourceResponse(
-        entities=counts["entities"],
-        facts=counts["facts"],
-        chunks=counts["chunks"],
-        receipt=receipt,
+        entities=receipt.counts["entities"],
+        facts=receipt.counts["facts"],
+        chunks=receipt.counts["chunks"],
+        receipt=to_receipt(receipt),
         consistency_token=token,
     )

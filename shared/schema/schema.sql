@@ -296,10 +296,16 @@ CREATE TABLE entity_evidence (
     occurred_at timestamptz NOT NULL,
     -- Whether it said something of the entity, or only named it: what re-projection has to read.
     described boolean NOT NULL DEFAULT true,
+    -- The restricting labels under which it did; NULL: openly. An entity that was given no labels has those of all that name it.
+    restricting text[],
+    -- Categories of personal data that were found in what it says of the entity, where the namespace protects it.
+    pii_categories text[] NOT NULL DEFAULT '{}',
     PRIMARY KEY (namespace, natural_key, observation_id)
 );
 -- What redaction of an observation touches.
 CREATE INDEX entity_evidence_by_observation ON entity_evidence (namespace, observation_id);
+-- Entities with personal data.
+CREATE INDEX entity_evidence_by_pii ON entity_evidence (namespace, natural_key) WHERE pii_categories <> '{}';
 
 -- Texts of entities, whole.
 CREATE TABLE documents (
@@ -407,12 +413,6 @@ CREATE TABLE embedding_spaces (
     -- active, building, retired
     state text NOT NULL CHECK (state IN ('active', 'building', 'retired')),
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- What the index of its vectors holds: they whole, one bit a dimension, or their beginning (EM-6). Those that it finds are
-    -- held against the query whole.
-    first_pass text NOT NULL DEFAULT 'whole' CHECK (first_pass IN ('whole', 'binary', 'truncated')),
-    -- Of what the index holds; NULL: whole.
-    first_pass_dimension integer,
-    CHECK ((first_pass = 'whole') = (first_pass_dimension IS NULL))
     -- While the texts that were there before are found: transactions that may not know of the space end before that id does.
     fill_barrier xid8,
     -- The last passage that was looked at.
@@ -423,6 +423,12 @@ CREATE TABLE embedding_spaces (
     retired_at timestamptz,
     -- Made active by going back to it.
     is_restored boolean NOT NULL DEFAULT false,
+    -- What the index of its vectors holds: they whole, one bit a dimension, or their beginning (EM-6). Those that it finds are
+    -- held against the query whole.
+    first_pass text NOT NULL DEFAULT 'whole' CHECK (first_pass IN ('whole', 'binary', 'truncated')),
+    -- Of what the index holds; NULL: whole.
+    first_pass_dimension integer,
+    CHECK ((first_pass = 'whole') = (first_pass_dimension IS NULL))
 );
 -- One space is searched.
 CREATE UNIQUE INDEX embedding_spaces_one_active ON embedding_spaces (state) WHERE state = 'active';
@@ -501,7 +507,7 @@ BEGIN
 END
 $$;
 
--- Passages that wait for a vector. Claimed with SKIP LOCKED, leased, deleted when the vector is stored (EM-3).
+-- Passages that wait for a vector in all spaces. Claimed with SKIP LOCKED, leased, deleted when the first is stored (EM-3).
 CREATE TABLE embedding_queue (
     namespace text NOT NULL,
     passage_id bigint NOT NULL,
@@ -512,31 +518,11 @@ CREATE TABLE embedding_queue (
     last_error text NOT NULL DEFAULT '',
     -- Set aside after repeated failures: claimed no more, counted in the status.
     poisoned boolean NOT NULL DEFAULT false,
+    -- Of a batch, a stream or a long text: single writes go first.
+    is_bulk boolean NOT NULL DEFAULT false,
     PRIMARY KEY (namespace, passage_id),
     FOREIGN KEY (namespace, passage_id) REFERENCES passages ON DELETE CASCADE
 );
--- The order of claiming.
-CREATE INDEX embedding_backlog_by_turn ON embedding_backlog (fingerprint, leased_until, enqueued_at) WHERE NOT poisoned;
--- Set aside, by space.
-CREATE INDEX embedding_backlog_set_aside ON embedding_backlog (namespace, fingerprint) WHERE poisoned;
-
--- Passages that have no vector in the active space yet, or never will. Two parts of the backlog, for each has its index.
-CREATE VIEW unembedded AS
-    SELECT namespace, passage_id, enqueued_at, poisoned FROM embedding_queue
-    UNION ALL
-    SELECT namespace, passage_id, enqueued_at, poisoned
-    FROM embedding_backlog
-    WHERE NOT poisoned AND fingerprint = (SELECT fingerprint FROM embedding_spaces WHERE state = 'active')
-    UNION ALL
-    SELECT namespace, passage_id, enqueued_at, poisoned
-    FROM embedding_backlog
-    WHERE poisoned AND fingerprint = (SELECT fingerprint FROM embedding_spaces WHERE state = 'active');
-
-    -- Of a batch, a stream or a long text: single writes go first.
-    is_bulk boolean NOT NULL DEFAULT false,
--- subject —predicate→ object, in an interval.
-CREATE TABLE facts (
-    namespace text NOT NULL,
 -- The order of claiming. Rows that nobody has claimed yet stand first.
 CREATE INDEX embedding_queue_by_turn ON embedding_queue (is_bulk, leased_until, enqueued_at) WHERE NOT poisoned;
 
@@ -556,6 +542,26 @@ CREATE TABLE embedding_backlog (
     PRIMARY KEY (namespace, passage_id, fingerprint),
     FOREIGN KEY (namespace, passage_id) REFERENCES passages ON DELETE CASCADE
 );
+-- The order of claiming.
+CREATE INDEX embedding_backlog_by_turn ON embedding_backlog (fingerprint, leased_until, enqueued_at) WHERE NOT poisoned;
+-- Set aside, by space.
+CREATE INDEX embedding_backlog_set_aside ON embedding_backlog (namespace, fingerprint) WHERE poisoned;
+
+-- Passages that have no vector in the active space yet, or never will. Two parts of the backlog, for each has its index.
+CREATE VIEW unembedded AS
+    SELECT namespace, passage_id, enqueued_at, poisoned FROM embedding_queue
+    UNION ALL
+    SELECT namespace, passage_id, enqueued_at, poisoned
+    FROM embedding_backlog
+    WHERE NOT poisoned AND fingerprint = (SELECT fingerprint FROM embedding_spaces WHERE state = 'active')
+    UNION ALL
+    SELECT namespace, passage_id, enqueued_at, poisoned
+    FROM embedding_backlog
+    WHERE poisoned AND fingerprint = (SELECT fingerprint FROM embedding_spaces WHERE state = 'active');
+
+-- subject —predicate→ object, in an interval.
+CREATE TABLE facts (
+    namespace text NOT NULL,
     fact_id text NOT NULL,
     subject_key text NOT NULL,
     predicate text NOT NULL,
@@ -1328,6 +1334,15 @@ CREATE TABLE erasure_receipts (
     PRIMARY KEY (namespace, receipt_id)
 );
 
+-- What facts rested on before it was redacted: by which a purge of what is redacted already finds the facts that it said.
+CREATE TABLE struck_evidence (
+    namespace text NOT NULL,
+    fact_id text NOT NULL,
+    observation_id text NOT NULL,
+    PRIMARY KEY (namespace, fact_id, observation_id)
+);
+CREATE INDEX struck_evidence_by_observation ON struck_evidence (namespace, observation_id);
+
 -- What was purged and must not come back by a late delivery. An observation's id is a hash of its identity, and all that is left.
 CREATE TABLE tombstones (
     namespace text NOT NULL,
@@ -1336,4 +1351,13 @@ CREATE TABLE tombstones (
     content_hash text NOT NULL DEFAULT '',
     erased_at timestamptz NOT NULL DEFAULT clock_timestamp(),
     PRIMARY KEY (namespace, observation_id)
+);
+
+-- Namespaces that protect personal data, or did.
+CREATE TABLE personal_data_secrets (
+    namespace text PRIMARY KEY,
+    -- By which masks of keys are told apart, and tokens are sealed. Never leaves the services.
+    secret bytea NOT NULL DEFAULT (uuid_send(gen_random_uuid()) || uuid_send(gen_random_uuid())),
+    -- How far curation has marked what was stored before the protection: the last observation; NULL: all.
+    marked_to text DEFAULT ''
 );

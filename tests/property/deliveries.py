@@ -98,6 +98,7 @@ async def deliver(
 async def redact(database: Mortal, observation_id: str) -> None:
     """Redacts an observation. Raises NotFound."""
     options: dict[str, Any] = {"namespace": NAMESPACE, "observation_id": observation_id, "emptied": emptied}
+    options |= {"by": "tests", "reason": ""}
     try:
         await redact_observation(database, STORED_MESSAGES, timeout_s=None, **options)
     except KilledError:
@@ -125,7 +126,7 @@ class Place:
         definition, content_hash = to_definition(pack)
         database, settings = self.writers[0], NamespaceSettings(packs=enabled(pack))
         await register_pack(
-            database, namespace=NAMESPACE, definition=definition, content_hash=content_hash, timeout_s=None
+            database, namespace=NAMESPACE, definition=definition, content_hash=content_hash, by="tests", timeout_s=None
         )
         await update_namespace_settings(
             database,

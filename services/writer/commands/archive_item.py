@@ -1,7 +1,7 @@
 """ArchiveItem: a fact or record is put away, and only in history (EN-6)."""
 
 from services.writer.mark_store import Marked, MarkStore, Operator
-from services.writer.marking import mark
+from services.writer.marking import mark, where_true
 from shared.database import Database
 
 
@@ -15,4 +15,6 @@ async def archive_item(
         await marks.set_archived(True, reason, operator.subject)
         return not archived
 
-    return await mark(database, item, operator, archive, timeout_s=timeout_s)
+    return await mark(
+        database, item, operator, archive, action="archive", telling=where_true, reason=reason, timeout_s=timeout_s
+    )

@@ -5,8 +5,9 @@ from dataclasses import dataclass
 
 from services.writer.applier import namespace_lock_key
 from services.writer.document_store import DocumentStore, VaultRun
-from services.writer.steps.erasure import Messages, erase_observations
+from services.writer.steps.erasure import Erased, Messages, erase_observations
 from services.writer.store import Store
+from shared import audit
 from shared.consistency_token import encode
 from shared.database import Connection, Database
 from shared.errors import InvalidState, NotFound
@@ -30,6 +31,7 @@ async def complete_vault_run(
     namespace: str,
     vault_run_id: str,
     dry_run: bool,
+    by: str,
     timeout_s: float | None,
 ) -> tuple[Swept, str]:
     """What came from the vault and no present run met is gone; what anybody else says of the same entities stays.
@@ -40,14 +42,14 @@ async def complete_vault_run(
 
     async def work(connection: Connection) -> Swept:
         await Store(connection).lock_namespaces([(namespace_lock_key(namespace), True)])
-        return await _complete(connection, messages, namespace, vault_run_id, dry_run)
+        return await _complete(connection, messages, namespace, vault_run_id, dry_run, by)
 
     swept = await database.transaction(work, timeout_s=timeout_s)
     return swept, encode(await database.write_position())
 
 
 async def _complete(
-    connection: Connection, messages: Messages, namespace: str, vault_run_id: str, dry_run: bool
+    connection: Connection, messages: Messages, namespace: str, vault_run_id: str, dry_run: bool, by: str
 ) -> Swept:
     documents = DocumentStore(connection, namespace)
     run = await documents.lock_vault_run(vault_run_id)
@@ -59,9 +61,16 @@ async def _complete(
         raise InvalidState("SUPERSEDED")
     swept = await _unmet(documents, run)
     if not dry_run:
-        await erase_observations(connection, namespace, await documents.forget_unmet(run), messages)
+        erased = await erase_observations(connection, namespace, await documents.forget_unmet(run), messages)
+        await _tell(connection, namespace, vault_run_id, erased, by)
         await documents.complete_vault_run(run, met=swept.met, removed=swept.removed, removed_keys=swept.removed_keys)
     return swept
+
+
+async def _tell(connection: Connection, namespace: str, vault_run_id: str, erased: Erased, by: str) -> None:
+    if erased.observations:
+        details = {"type": "vault", "chunks": erased.chunks, "counts": erased.counts()}
+        await audit.append(connection, namespace, action="sweep", actor=by, target=vault_run_id, details=details)
 
 
 async def _unmet(documents: DocumentStore, run: VaultRun) -> Swept:

@@ -15,4 +15,8 @@ async def confirm_item(
     async def confirm(marks: MarkStore, _: bool) -> datetime:
         return await marks.confirm(confirmed_at, operator.subject)
 
-    return await mark(database, item, operator, confirm, timeout_s=timeout_s)
+    return await mark(database, item, operator, confirm, action="confirm", telling=_untold, timeout_s=timeout_s)
+
+
+def _untold(_: datetime) -> None:
+    """That something still holds is nothing to answer for."""

@@ -6,6 +6,7 @@ from services.writer.applier import namespace_lock_key
 from services.writer.curation.merging import settle_merges
 from services.writer.curation_store import CurationStore, Row, curation_lock_key
 from services.writer.store import Store
+from shared import audit
 from shared.consistency_token import encode
 from shared.database import Connection, Database
 from shared.errors import InvalidState, NotFound
@@ -67,6 +68,14 @@ async def decide_duplicate(
             raise InvalidState(State(proposal["state"]).name)
         decided = await store.decide_proposal(proposal_id, after, by=by, reason=reason)
         await _carry_out(store, decided)
+        await audit.append(
+            connection,
+            namespace,
+            action="decide_duplicate",
+            actor=by,
+            target=proposal_id,
+            details={"state": State(after).name, **audit.described(namespace, reason=reason)},
+        )
         return decided
 
     decided = await database.transaction(work, timeout_s=timeout_s)

@@ -1,6 +1,8 @@
 """DeleteItem: a fact, entity or record is hidden everywhere, until that is taken back (EN-6)."""
 
+from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from services.writer.mark_store import Marked, MarkStore, Operator
 from services.writer.marking import mark
@@ -27,4 +29,10 @@ async def delete_item(
         await marks.set_deleted(True, reason, operator.subject)
         return Deleted(changed=True, chunks=chunks)
 
-    return await mark(database, item, operator, delete, timeout_s=timeout_s)
+    return await mark(
+        database, item, operator, delete, action="delete", telling=_told, reason=reason, timeout_s=timeout_s
+    )
+
+
+def _told(deleted: Deleted) -> Mapping[str, Any] | None:
+    return {"chunks": deleted.chunks} if deleted.changed else None

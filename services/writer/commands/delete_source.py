@@ -3,14 +3,15 @@
 from dataclasses import dataclass
 
 from services.writer.applier import namespace_lock_key
-from services.writer.document_store import DocumentStore
-from services.writer.erasure_store import ErasureStore
-from services.writer.mark_store import ENTITY, FACT
+from services.writer.erasure_store import Receipt
 from services.writer.snapshot_store import SnapshotScope, SnapshotStore
 from services.writer.source_store import Shown, SourceKey, SourceStore
-from services.writer.steps.erasure import Erased, Messages, erase_observations
+from services.writer.steps.erasure import Erased, Messages
+from services.writer.steps.purging import Selection, purge_observations
+from services.writer.steps.receipts import fresh_receipt_id, keep_receipt, source_told
 from services.writer.steps.withdrawal import settle_source
 from services.writer.store import Store
+from shared import audit
 from shared.consistency_token import encode
 from shared.database import Connection, Database
 
@@ -20,7 +21,7 @@ class DeletedSource:
     """What can be seen no more; and, where the source was purged, what is gone for good."""
 
     hidden: Shown
-    erased: Erased | None
+    receipt: Receipt | None
 
 
 async def delete_source(
@@ -41,20 +42,35 @@ async def delete_source(
         await sources.delete_source(key, reason=reason, by=by)
         hidden = await settle_source(connection, key)
         if not purge:
+            await _tell_hidden(connection, key, hidden, by=by, reason=reason)
             return DeletedSource(hidden, None)
-        observation_ids = await sources.observations_of_source(key)
-        erased = await erase_observations(connection, key[0], observation_ids, messages)
-        await DocumentStore(connection, key[0]).forget_observations(observation_ids)
-        await _forget_marks(connection, key[0], erased)
+        selected = Selection(frozenset(await sources.observations_of_source(key)))
+        erased = await purge_observations(connection, key[0], selected, messages)
         await SnapshotStore(connection, SnapshotScope(*key)).forget()
-        return DeletedSource(hidden, erased)
+        return DeletedSource(hidden, await _keep_receipt(connection, key, erased, by=by, reason=reason))
 
     deleted = await database.transaction(work, timeout_s=timeout_s)
     return deleted, encode(await database.write_position())
 
 
-async def _forget_marks(connection: Connection, namespace: str, erased: Erased) -> None:
-    """What operators said of what is gone names it, so it goes too."""
-    erasing = ErasureStore(connection, namespace)
-    await erasing.forget_marks(ENTITY, erased.entities)
-    await erasing.forget_marks(FACT, erased.facts)
+async def _tell_hidden(connection: Connection, key: SourceKey, hidden: Shown, *, by: str, reason: str) -> None:
+    target, said = source_told(key)
+    counts = {"entities": hidden.entities, "facts": hidden.facts}
+    details = {"type": "source", "chunks": hidden.chunks, "counts": counts, **said}
+    details |= audit.described(key[0], reason=reason)
+    await audit.append(connection, key[0], action="delete_source", actor=by, target=target, details=details)
+
+
+async def _keep_receipt(connection: Connection, key: SourceKey, erased: Erased, *, by: str, reason: str) -> Receipt:
+    target, said = source_told(key)
+    return await keep_receipt(
+        connection,
+        key[0],
+        receipt_id=fresh_receipt_id(),
+        action="delete_source",
+        target=target,
+        counts=erased.counts(),
+        by=by,
+        reason=reason,
+        details={"type": "source", "chunks": erased.chunks, **said},
+    )

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from services.writer.applier import namespace_lock_key
 from services.writer.fact_store import FactStore
 from services.writer.mark_store import ENTITY, FACT, Marked, MarkStore, Operator
-from services.writer.marking import mark
+from services.writer.marking import mark, where_true
 from services.writer.store import Store
 from shared.database import Connection, Database
 from shared.errors import AmbiguousMatch, NotFound
@@ -32,7 +32,16 @@ async def mark_obsolete(
     async def set_obsolete(marks: MarkStore, archived: bool) -> bool:
         return not await marks.set_obsolete(why.reason, why.evidence_observation_ids, operator.subject)
 
-    return await mark(database, item, operator, set_obsolete, timeout_s=timeout_s)
+    return await mark(
+        database,
+        item,
+        operator,
+        set_obsolete,
+        action="mark_obsolete",
+        telling=lambda already: where_true(not already),
+        reason=why.reason,
+        timeout_s=timeout_s,
+    )
 
 
 async def exactly_said(

@@ -2,8 +2,10 @@
 
 from services.writer.applier import namespace_lock_key
 from services.writer.source_store import RegisteredSource, SourceKey, SourceStore
+from services.writer.steps.receipts import source_told
 from services.writer.steps.withdrawal import settle_source
 from services.writer.store import Store
+from shared import audit
 from shared.consistency_token import encode
 from shared.database import Connection, Database
 
@@ -24,7 +26,11 @@ async def register_source(
         await Store(connection).lock_namespaces([(namespace_lock_key(key[0]), True)])
         store = SourceStore(connection)
         source = await store.register_source(key, authority=authority, state=state, description=description, by=by)
-        await settle_source(connection, key)
+        hidden = await settle_source(connection, key)
+        target, said = source_told(key)
+        details = {"authority": authority, "state": state, "chunks": hidden.chunks, **said}
+        details |= audit.described(key[0], description=description)
+        await audit.append(connection, key[0], action="register_source", actor=by, target=target, details=details)
         return source
 
     source = await database.transaction(work, timeout_s=timeout_s)

@@ -1,7 +1,7 @@
 """RestoreItem: an archiving is taken back (EN-6)."""
 
 from services.writer.mark_store import Marked, MarkStore, Operator
-from services.writer.marking import mark
+from services.writer.marking import mark, where_true
 from shared.database import Database
 
 
@@ -15,4 +15,6 @@ async def restore_item(
             await marks.set_archived(False, reason, operator.subject)
         return archived
 
-    return await mark(database, item, operator, restore, timeout_s=timeout_s)
+    return await mark(
+        database, item, operator, restore, action="restore", telling=where_true, reason=reason, timeout_s=timeout_s
+    )

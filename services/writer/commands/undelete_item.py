@@ -1,7 +1,7 @@
 """UndeleteItem: a deletion is taken back (EN-6)."""
 
 from services.writer.mark_store import Marked, MarkStore, Operator
-from services.writer.marking import mark
+from services.writer.marking import mark, where_true
 from shared.database import Database
 
 
@@ -16,4 +16,6 @@ async def undelete_item(
             await marks.set_deleted(False, reason, operator.subject)
         return deleted
 
-    return await mark(database, item, operator, undelete, timeout_s=timeout_s)
+    return await mark(
+        database, item, operator, undelete, action="undelete", telling=where_true, reason=reason, timeout_s=timeout_s
+    )

@@ -1,5 +1,6 @@
 """UpdateNamespaceSettings: a new version of how a namespace behaves (NS-2)."""
 
+import json
 from collections.abc import Iterable
 
 from services.writer.applier import namespace_lock_key
@@ -13,6 +14,7 @@ from services.writer.steps.passages import wanted_passages, write_passages
 from services.writer.steps.standing import settle_touched
 from services.writer.steps.timelines import Timelines
 from services.writer.store import Store
+from shared import audit
 from shared.consistency_token import encode
 from shared.database import Connection, Database
 from shared.errors import InvalidField, InvalidState
@@ -49,11 +51,21 @@ async def update_namespace_settings(
         enabled = await store.packs(namespace, wanted.enabled)
         if found := enablement_violations(wanted.enabled, enabled):
             raise InvalidField(found)
-        now = Packs(version=former.version + 1, strict=wanted.strict, enabled=enabled)
+        now = Packs(former.version + 1, wanted.strict, enabled, wanted.protects)
         moment = await store.insert_settings(
             namespace, version=now.version, settings=settings, updated_by=updated_by, reason=reason
         )
+        if now.protects and not former.protects:
+            await store.begin_protection(namespace)
         await _derive_timelines(connection, namespace, former.timelines ^ now.timelines, now)
+        await audit.append(
+            connection,
+            namespace,
+            action="update_settings",
+            actor=updated_by,
+            target=f"settings:{now.version}",
+            details={"settings": json.loads(settings), "former_version": former.version, "reason": reason},
+        )
         return Settings(now.version, settings, moment, updated_by)
 
     updated = await database.transaction(work, timeout_s=timeout_s)

@@ -71,6 +71,7 @@ class DocumentRpcs:
             namespace=request.namespace,
             vault_run_id=request.vault_run_id,
             dry_run=request.dry_run,
+            by=current_caller().subject,
             timeout_s=deadline_s_left(),
         )
         return pb.CompleteVaultRunResponse(

@@ -65,7 +65,9 @@ class FactRpcs:
     ) -> pb.UnmarkObsoleteResponse:
         """Takes a mark of obsolescence back."""
         by = operator(request.namespace)
-        changed, token = await unmark_obsolete(self._database, to_marked(request), by, timeout_s=deadline_s_left())
+        changed, token = await unmark_obsolete(
+            self._database, to_marked(request), by, reason=request.reason, timeout_s=deadline_s_left()
+        )
         return pb.UnmarkObsoleteResponse(changed=changed, consistency_token=token)
 
     async def _change(self, request: ChangeRequest, fact_id: str) -> ChangedFact:

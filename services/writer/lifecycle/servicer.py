@@ -93,14 +93,13 @@ class LifecycleRpcs:
     ) -> pb.DeleteSourceResponse:
         """Hides what came from a source, or erases it."""
         current_caller().require(ADMIN if request.purge else WRITE, request.namespace)
-        by = current_caller().subject
         deleted, token = await delete_source(
             self._database,
             STORED_MESSAGES,
             (request.namespace, request.system, request.stream),
             purge=request.purge,
             reason=request.reason,
-            by=by,
+            by=current_caller().subject,
             timeout_s=deadline_s_left(),
         )
-        return to_delete_response(deleted, token, by=by, reason=request.reason)
+        return to_delete_response(deleted, token)

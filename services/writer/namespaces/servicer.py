@@ -29,6 +29,7 @@ class NamespaceRpcs:
             namespace=request.namespace,
             definition=definition,
             content_hash=content_hash,
+            by=current_caller().subject,
             timeout_s=deadline_s_left(),
         )
         return pb.RegisterPackResponse(duplicate=duplicate, consistency_token=token)

@@ -16,7 +16,7 @@ from services.writer.projection.merge import EntityState, FactState, merge_entit
 from services.writer.projection.packs import Packs
 from services.writer.projection.passages import CHUNK, RECORD
 from services.writer.projection.references import named
-from services.writer.projection.rows import FactWrite, Projection, Stamp
+from services.writer.projection.rows import EntityWrite, FactWrite, Projection, Stamp
 from services.writer.steps.documents import write_documents
 from services.writer.steps.entities import TouchedEntity
 from services.writer.steps.facts import StoredFact, settle_facts
@@ -59,8 +59,25 @@ class Erased:
     chunks: int = 0
     links: int = 0
     traces: int = 0
-    # Counted for redactions only.
+    # Counted where that is asked for.
     texts: Texts = Texts()
+    # What is there still, and not what it was.
+    changed_entities: frozenset[str] = frozenset()
+    changed_facts: frozenset[str] = frozenset()
+
+    def counts(self) -> dict[str, int]:
+        """Rows that are gone or empty, by what they were, as a receipt tells them."""
+        return {
+            "observations": self.observations,
+            "entities": len(self.entities),
+            "facts": len(self.facts),
+            "chunks": self.chunks,
+            "vectors": self.texts.vectors,
+            "links": self.links,
+            "records": self.texts.records,
+            "traces": self.traces,
+            "queue": self.texts.queued,
+        }
 
 
 async def erase_observations(
@@ -70,16 +87,19 @@ async def erase_observations(
     messages: Messages,
     *,
     emptied: Mapping[str, bytes] | None = None,
+    counts_texts: bool = False,
 ) -> Erased:
     """Takes observations away, with evidence, texts and links; entities that nothing else names, and facts that nothing
     else asserts, go too. Call under the exclusive lock of the namespace.
 
     With `emptied`, by observation id what is left of each message, this is a redaction (AU-2): the observations stay
-    with that, and facts that nothing else asserts stay as `evidence_lost` (FA-8).
+    with that, and facts that nothing else asserts stay as `evidence_lost` (FA-8). `counts_texts`: `Erased.texts` is
+    wanted.
     """
     if not observation_ids:
         return Erased()
-    return await _Erasure(connection, namespace, frozenset(observation_ids), messages, emptied).run()
+    erasure = _Erasure(connection, namespace, frozenset(observation_ids), messages, emptied)
+    return await erasure.run(counts_texts=counts_texts)
 
 
 class _Erasure:
@@ -101,7 +121,7 @@ class _Erasure:
         self._erasing = ErasureStore(connection, namespace)
         self._store = Store(connection)
 
-    async def run(self) -> Erased:
+    async def run(self, *, counts_texts: bool) -> Erased:
         """Deletes, makes anew what rested on more, and lets all that shows it follow."""
         erasing, packs = self._erasing, await NamespaceStore(self._connection).acting_packs(self._namespace)
         named, spoken = await erasing.named_entities(self._ids), await erasing.spoken_facts(self._ids)
@@ -109,7 +129,9 @@ class _Erasure:
         chunks = await erasing.count_chunks(self._ids)
         entities = await self._store.lock_entities(self._keys(named))
         facts = await self._store.lock_facts(self._keys(spoken))
-        texts = await self._texts(named, spoken)
+        texts = await self._texts(named, spoken) if counts_texts else {}
+        if self._emptied is not None:
+            await erasing.keep_struck_evidence(self._ids)
         struck = await erasing.strike(self._ids)
         gone = await erasing.without_evidence(named)
         lost = await self._take_away(spoken)
@@ -119,7 +141,8 @@ class _Erasure:
         textless -= gone
         remade = await self._remake_entities(former, gone, textless, textless | (struck.records - gone), packs)
         await erasing.see_last(named - gone)
-        await self._remake_facts(facts, lost, packs)
+        await erasing.inherit_labels(named - gone)
+        settled = await self._remake_facts(facts, lost, packs)
         await self._remake_claims(former, remade, gone, struck.claims, packs)
         await self._store.settle_links(
             sorted((self._namespace, *(link[each] for each in _LINK)) for link in struck.links)
@@ -128,12 +151,21 @@ class _Erasure:
         await erasing.forget_versions(named, spoken, struck.links, self._ids)
         counted = await self._gone(texts, named, spoken)
         traces = await erasing.delete_traces({*self._ids, *named, *spoken})
-        return Erased(len(self._ids), frozenset(gone), frozenset(lost), chunks, len(struck.links), traces, counted)
+        changed_entities, changed_facts = await erasing.changed(named - gone, (spoken | settled) - lost)
+        return Erased(
+            observations=len(self._ids),
+            entities=frozenset(gone),
+            facts=frozenset(lost),
+            chunks=chunks,
+            links=len(struck.links),
+            traces=traces,
+            texts=counted,
+            changed_entities=frozenset(changed_entities),
+            changed_facts=frozenset(changed_facts),
+        )
 
     async def _texts(self, named: Collection[str], spoken: Collection[str]) -> dict[int, Row]:
         """What is searched of the entities and facts, with the number of its vectors."""
-        if self._emptied is None:
-            return {}
         rows = await self._erasing.texts_of(self._ids, spoken, named)
         having: Counter[int] = Counter()
         for space in await PassageStore(self._connection).spaces():
@@ -152,13 +184,16 @@ class _Erasure:
             queued=sum(row["is_queued"] for row in gone),
         )
 
-    async def _take_away(self, spoken: Collection[str]) -> set[str]:
+    async def _take_away(self, spoken: set[str]) -> set[str]:
         """Deletes or empties the observations, and the facts that nothing else asserts; answers these."""
-        if self._emptied is None:
-            await self._erasing.delete_observations(self._ids)
-            return await self._erasing.delete_facts_without_evidence(spoken)
-        await self._erasing.empty_observations(self._emptied)
-        return await self._erasing.lose_facts_without_evidence(spoken)
+        if self._emptied is not None:
+            await self._erasing.empty_observations(self._emptied)
+            return await self._erasing.lose_facts_without_evidence(spoken)
+        await self._erasing.delete_observations(self._ids)
+        await self._erasing.delete_struck_evidence(self._ids)
+        gone = await self._erasing.delete_facts_without_evidence(spoken)
+        # What rested on others that were redacted is there for the audit still.
+        return gone | await self._erasing.lose_facts_without_evidence(spoken - gone)
 
     async def _remake_entities(
         self,
@@ -204,8 +239,8 @@ class _Erasure:
         again = [{**left[key], "weight": row[6]} for key, row in restated.items()]
         await settle_claims(self._store, touched, self._namespace, again)
 
-    async def _remake_facts(self, former: Mapping[Key, Row], lost: Collection[str], packs: Packs) -> None:
-        """Facts are what remains says of them; those that were connected with any end anew."""
+    async def _remake_facts(self, former: Mapping[Key, Row], lost: Collection[str], packs: Packs) -> set[str]:
+        """Facts are what remains says of them; those that were connected with any end anew. Answers what is written."""
         kept = {key: StoredFact.from_row(row) for key, row in former.items() if key[1] not in lost}
         rows = await self._erasing.observations_naming((), {fact_id for _, fact_id in kept})
         writes: defaultdict[Key, list[FactWrite]] = defaultdict(list)
@@ -220,6 +255,7 @@ class _Erasure:
         shown = wanted_passages((), {}, remade | settled.facts, {})
         await write_passages(PassageStore(self._connection), shown)
         await write_refusals(self._store, settled.refusals, self._messages.assertion_count)
+        return {fact_id for _, fact_id in remade.keys() | settled.facts.keys()}
 
     def _is_stale(self, state: EntityState) -> bool:
         """Whether a field came from what is erased, or nobody knows who described the entity."""
@@ -249,11 +285,16 @@ def _only(projection: Projection, keys: Collection[str]) -> Projection:
 
 def _remade(former: Mapping[Key, EntityState], projections: Sequence[Projection]) -> dict[Key, TouchedEntity]:
     """Entities as what remains says, beside what they were; placeholders where that only names them."""
-    writes = {key: [named(key[1], Stamp(to_microseconds(state.last_seen_at), "", 0))] for key, state in former.items()}
+    writes = {key: [_nobodys(key[1], state)] for key, state in former.items()}
     for projection in projections:
         for write in projection.entities:
             writes[projection.namespace, write.key].append(write)
     return {key: TouchedEntity(former[key], merge_entity(None, said)) for key, said in writes.items()}
+
+
+def _nobodys(key: str, state: EntityState) -> EntityWrite:
+    """What keeps an entity that nothing more is said of."""
+    return replace(named(key, Stamp(to_microseconds(state.last_seen_at), "", 0)), inherited=None)
 
 
 def _as_said(fact: StoredFact, writes: Sequence[FactWrite]) -> StoredFact:

@@ -1,8 +1,11 @@
-"""Sources whose state changed: what came from them is hidden or shown again, and new observations refused (DO-9)."""
+"""Sources whose state changed: what came from them is hidden or shown again, and new observations refused (DO-9). And
+purged observations, which are kept out (AU-2)."""
 
 from collections.abc import Sequence
+from datetime import datetime
 
-from services.writer.recording import PreparedObservation
+from services.writer.purge_store import buried
+from services.writer.recording import REDACTED, Outcome, PreparedObservation, Recorded
 from services.writer.source_store import DELETED, Shown, SourceKey, SourceStore
 from services.writer.steps.standing import settle_standing
 from services.writer.store import Key, Store
@@ -29,6 +32,19 @@ async def settle_source(connection: Connection, key: SourceKey) -> Shown:
         facts=max(0, before.facts - after.facts),
         chunks=max(0, before.chunks - after.chunks),
     )
+
+
+async def kept_out(connection: Connection, store: Store, items: Sequence[PreparedObservation]) -> dict[Key, Outcome]:
+    """What becomes of those of the observations that are not to be stored: of sources that take none, or purged."""
+    given = ((item.namespace, item.observation_id, item.content_hash) for item in items)
+    purged = await buried(connection, given)
+    gone = {key: _purged(key[1], erased_at) for key, erased_at in purged.items()}
+    return {**await refused_sources(connection, store, [item for item in items if item.key not in gone]), **gone}
+
+
+def _purged(observation_id: str, erased_at: datetime) -> Recorded:
+    """An observation that comes again after it was purged: as one that was redacted, for that is what it is by now."""
+    return Recorded(observation_id=observation_id, duplicate=True, status=REDACTED, failures=(), recorded_at=erased_at)
 
 
 async def refused_sources(

@@ -111,6 +111,15 @@ CREATE TABLE erasure_receipts (
     PRIMARY KEY (namespace, receipt_id)
 );
 
+-- What facts rested on before it was redacted: by which a purge of what is redacted already finds the facts that it said.
+CREATE TABLE struck_evidence (
+    namespace text NOT NULL,
+    fact_id text NOT NULL,
+    observation_id text NOT NULL,
+    PRIMARY KEY (namespace, fact_id, observation_id)
+);
+CREATE INDEX struck_evidence_by_observation ON struck_evidence (namespace, observation_id);
+
 -- What was purged and must not come back by a late delivery. An observation's id is a hash of its identity, and all that is left.
 CREATE TABLE tombstones (
     namespace text NOT NULL,
