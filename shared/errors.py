@@ -274,6 +274,16 @@ class ReplicaBehind(PalimpsestError):
         super().__init__(metadata={"waited_ms": str(waited_ms)}, retry_after_s=retry_after_s)
 
 
+class AuditUnavailable(PalimpsestError):
+    """The answer holds personal data, and that it is given out could not be written into the audit."""
+
+    code = grpc.StatusCode.UNAVAILABLE
+    reason = "AUDIT_UNAVAILABLE"
+
+    def __init__(self, retry_after_s: float = 1.0) -> None:
+        super().__init__(retry_after_s=retry_after_s)
+
+
 class ConsistencyTokenForeign(PalimpsestError):
     """The consistency token is of another cluster, or of a lost timeline."""
 

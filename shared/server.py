@@ -21,6 +21,7 @@ from shared.interceptors.authentication import authenticated
 from shared.interceptors.call import Step
 from shared.interceptors.deadline import within_deadline
 from shared.interceptors.errors import answered
+from shared.interceptors.guard import Guard
 from shared.interceptors.pipeline import Pipeline
 from shared.interceptors.tracing import traced
 from shared.server_credentials import server_credentials
@@ -48,6 +49,8 @@ class Service:
     for another service belongs into `ready`. Raising ends the process."""
     on_stop: Callable[[], Awaitable[None]] = _nothing
     """Runs after the last call: closes pools and stops loops."""
+    guard: Guard | None = None
+    """Looks at all that comes in and goes out."""
 
 
 async def serve(
@@ -122,7 +125,7 @@ def steps(settings: ServerSettings) -> Sequence[Step]:
 
 
 def _server(service: Service, settings: ServerSettings, state: Health) -> grpc.aio.Server:
-    pipeline = Pipeline(steps(settings), max_message_bytes=settings.max_message_bytes)
+    pipeline = Pipeline(steps(settings), max_message_bytes=settings.max_message_bytes, guard=service.guard)
     server = grpc.aio.server(interceptors=(pipeline,), options=_options(settings))
     service.register(server)
     health_pb2_grpc.add_HealthServicer_to_server(state, server)

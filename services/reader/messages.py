@@ -67,7 +67,8 @@ def to_entity(row: Row) -> entity_pb2.Entity:
         observation_ids=row["observation_ids"],
         observation_count=row["observation_count"],
         recorded_at=from_datetime(row["recorded_at"]),
-        pii_categories=row["pii_categories"],
+        # What was found is of the present: of what was known before, what was declared then is told.
+        pii_categories=sorted({*row["pii_categories"], *row.get("found_pii_categories", ())}),
         last_confirmed_at=optional_time(row["last_confirmed_at"]),
         trust=row["trust"],
         merged_into=row["merged_into"],

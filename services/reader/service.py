@@ -12,6 +12,8 @@ from services.reader.settings import ReaderSettings
 from services.reader.store import Store
 from shared.database import Database
 from shared.schema.migrate import is_current
+from shared.interceptors.personal_data import PersonalData
+from shared.personal_data.protection import Protections
 from shared.server import Service
 
 NAME = "palimpsest.v1.ReaderService"
@@ -30,6 +32,9 @@ def build_service(settings: ReaderSettings) -> Service:
     def register(server: grpc.aio.Server) -> None:
         register_servicer(servicer, server)
 
+    audited = Database.open(DatabaseSettings(dsn=settings.audit_dsn)) if settings.audit_dsn else database
+    guard = PersonalData(Protections(database, age_s=settings.protection_age_s), audited)
+
     async def ready() -> bool:
         return await is_current(database)
 
@@ -37,4 +42,6 @@ def build_service(settings: ReaderSettings) -> Service:
         await embedder.close()
         await database.close()
 
-    return Service(NAME, register=register, ready=ready, on_stop=close)
+    return Service(NAME, register=register, ready=ready, on_stop=close, guard=guard)
+        if audited is not database:
+            await audited.close()

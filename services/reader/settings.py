@@ -20,6 +20,19 @@ class ReaderSettings(BaseSettings):
     exact_scan_rows: int = Field(
         default=15_000,
         ge=0,
+    rerank: bool = Field(default=False, description="whether the embedder has a cross-encoder, which is to be asked")
+    rerank_head: int = Field(default=50, ge=2, le=256, description="how many of the best of a search it reads")
+    rerank_timeout_s: float = Field(default=1.0, gt=0, description="what it may take of a call")
+
+    protection_age_s: float = Field(
+        default=1.0,
+        ge=0,
+        description="after so long it acts that a namespace protects personal data, or no longer does",
+    )
+    audit_dsn: str = Field(
+        default="", repr=False, description="the primary, where the reader's database is a replica; empty: the same"
+    )
+
         description="up to so many vectors, times their share of the index, are compared one by one, not walked to",
     )
     consistency_wait_s: float = Field(

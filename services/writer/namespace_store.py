@@ -36,6 +36,11 @@ class Settings:
         return bool(json.loads(self.settings).get("strict", False))
 
     @property
+    def protects(self) -> bool:
+        """Whether personal data is marked and masked."""
+        return bool(json.loads(self.settings).get("pii_protection", False))
+
+    @property
     def enabled(self) -> list[tuple[str, int]]:
         """Names and versions of the packs that act."""
         return [(each["pack"], each["version"]) for each in json.loads(self.settings).get("packs", ())]
@@ -86,7 +91,11 @@ class NamespaceStore:
         """What acts in a namespace, as its settings say."""
         settings = await self.latest_settings(namespace)
         enabled = await self.packs(namespace, settings.enabled)
-        return Packs(version=settings.version, strict=settings.strict, enabled=enabled)
+        return Packs(settings.version, settings.strict, enabled, settings.protects)
+
+    async def begin_protection(self, namespace: str) -> None:
+        """Let personal data be protected from now on, and let curation mark what is stored."""
+        await self._connection.execute(_statements.begin_protection, namespace)
 
     async def timeline_facts(self, groups: Iterable[tuple[str, str, str]]) -> set[Key]:
         """The facts of each (namespace, subject_key, predicate)."""

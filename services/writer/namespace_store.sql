@@ -14,6 +14,11 @@ INSERT INTO namespace_settings (namespace, version, settings, updated_by, reason
 VALUES ($1, $2, $3::json, $4, $5)
 RETURNING updated_at;
 
+-- name: begin_protection
+-- A secret for its masks, unless there is one; what is stored is marked anew.
+INSERT INTO personal_data_secrets (namespace) VALUES ($1)
+ON CONFLICT (namespace) DO UPDATE SET marked_to = '';
+
 -- name: insert_pack
 -- A version of a pack, unless one is there. Waits for whoever is registering it right now.
 INSERT INTO domain_packs (namespace, pack, version, definition, content_hash)

@@ -53,7 +53,9 @@ class WriterSettings(BaseSettings):
     curation: CurationSettings = Field(default_factory=CurationSettings)
     migrate_timeout_s: float = Field(default=60.0, gt=0, description="of one attempt to create or upgrade the schema")
     protection_age_s: float = Field(
-        default=1.0, ge=0, description="after so long it acts that a namespace protects personal data, or no longer does"
+        default=1.0,
+        ge=0,
+        description="after so long it acts that a namespace protects personal data, or no longer does",
     )
     longest_wait_s: float = Field(default=60.0, gt=0, description="for vectors, in calls without a deadline")
     group_items: int = Field(

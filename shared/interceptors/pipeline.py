@@ -19,6 +19,7 @@ from google.protobuf.message import Message
 from shared import wire
 from shared.errors import MessageTooLarge, NotImplementedYet
 from shared.interceptors.call import Call, Step
+from shared.interceptors.guard import Guard
 from shared.telemetry import calls_started
 from shared.validation import require_valid
 
@@ -35,8 +36,9 @@ _Continuation = Callable[[grpc.HandlerCallDetails], Awaitable[grpc.RpcMethodHand
 class Pipeline(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc ships no types
     """Wraps the methods of our services with `steps`, the first outermost; health and reflection pass untouched."""
 
-    def __init__(self, steps: Sequence[Step], *, max_message_bytes: int) -> None:
+    def __init__(self, steps: Sequence[Step], *, max_message_bytes: int, guard: Guard | None = None) -> None:
         self._steps = tuple(steps)
+        self._guard = guard
         self._max_message_bytes = max_message_bytes
         self._wrapped: dict[str, grpc.RpcMethodHandler] = {}
 
@@ -67,6 +69,7 @@ class Pipeline(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc ships 
             request_type=request_type,
             encode=self._limited(response_type),
             steps=self._steps,
+            guard=self._guard,
             streams_requests=handler.request_streaming,
         )
         return wrapped.handler(streams_responses=handler.response_streaming)
@@ -101,6 +104,7 @@ class _Wrapped:
     request_type: type[Message]
     encode: Callable[[Message], bytes]
     steps: tuple[Step, ...]
+    guard: Guard | None
     streams_requests: bool
 
     def handler(self, *, streams_responses: bool) -> grpc.RpcMethodHandler:
@@ -114,18 +118,47 @@ class _Wrapped:
 
     async def _unary(self, request: Any, context: grpc.aio.ServicerContext) -> bytes:
         async with _around(self.steps, self._call(context, is_streaming=self.streams_requests)):
-            response = self.behaviour(self._checked(request), context)
-            if inspect.isawaitable(response):
-                response = await response
+            checked = self._checked(request)
+            async with self._guarded(checked):
+                response = self.behaviour(checked, context)
+                if inspect.isawaitable(response):
+                    response = await response
+                if self.guard is not None:
+                    await self.guard.answered(self.method, checked, response)
             return self.encode(response)
 
     async def _stream(self, request: Any, context: grpc.aio.ServicerContext) -> None:
         async with _around(self.steps, self._call(context, is_streaming=True)):
-            responses = self.behaviour(self._checked(request), context)
-            if inspect.isawaitable(responses):  # a coroutine that writes its responses itself
-                await responses
-                return
-            await _write_all(responses, context)
+            checked = self._checked(request)
+            async with self._guarded(checked):
+                responses = self.behaviour(checked, context)
+                if inspect.isawaitable(responses):  # a coroutine that writes its responses itself
+                    assert self.guard is None, "what it writes would pass unseen"
+                    await responses
+                    return
+                await self._write_all(checked, responses, context)
+
+    async def _write_all(
+        self, request: Any, responses: AsyncGenerator[Message, None], context: grpc.aio.ServicerContext
+    ) -> None:
+        """Sends the responses; closes the generator at once if the client goes, not when it is garbage-collected."""
+        async with aclosing(responses):
+            async for response in responses:
+                if self.guard is not None:
+                    await self.guard.answered(self.method, request, response)
+                await context.write(response)
+
+    @asynccontextmanager
+    async def _guarded(self, request: Any) -> AsyncIterator[None]:
+        if self.guard is None:
+            yield
+            return
+        try:
+            await self.guard.asked(request)
+            yield
+        except PalimpsestError as error:
+            await self.guard.failed(request, error)
+            raise
 
     def _call(self, context: grpc.aio.ServicerContext, *, is_streaming: bool) -> Call:
         return Call(self.method, context, is_streaming, timeout_s=context.time_remaining())
@@ -150,6 +183,8 @@ class Requests:
 
     def __init__(self, messages: AsyncIterator[Message]) -> None:
         self._messages = messages
+        self.namespaces: set[str] = set()
+        """Those that messages named so far."""
 
     def __aiter__(self) -> "Requests":
         return self
@@ -160,13 +195,8 @@ class Requests:
         except StopAsyncIteration:
             await asyncio.sleep(_CANCELLATION_DUE_S)
             raise
-
-
-async def _write_all(responses: AsyncGenerator[Message, None], context: grpc.aio.ServicerContext) -> None:
-    """Sends the responses; closes the generator at once if the client goes, not when it is garbage-collected."""
-    async with aclosing(responses):
-        async for response in responses:
-            await context.write(response)
+        self.namespaces.add(getattr(message, "namespace", ""))
+        return message  # type: ignore[no-any-return]
 
 
 @asynccontextmanager

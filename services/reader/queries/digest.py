@@ -14,7 +14,8 @@ from services.reader.store import Snapshot
 TABLES: dict[str, tuple[str, ...]] = {
     "observations": ("recorded_at", "redacted_at", "message", "change_id"),
     "entities": ("recorded_at", "change_id", "obsolete_at"),
-    "entity_evidence": (),
+    # What was found in it follows from texts, as soon as it is looked for.
+    "entity_evidence": ("pii_categories",),
     "documents": ("recorded_at",),
     "passages": ("recorded_at", "passage_id", "tsv"),
     "facts": ("recorded_at", "change_id", "obsolete_at"),

@@ -7,6 +7,7 @@ from functools import partial
 
 from services.writer.applier import namespace_lock_key
 from services.writer.curation.likeness import propose_by_name, propose_by_text
+from services.writer.curation.protecting import mark_stored
 from services.writer.curation.step import Step
 from services.writer.curation.waiting import resolve_claims
 from services.writer.curation.weighing import mark_stale_entities, mark_stale_facts, settle_trust
@@ -40,6 +41,7 @@ _PHASES: dict[str, tuple[str, _Phase]] = {
     "trust": ("trust_updated", _apart(settle_trust)),
     "stale_entities": ("marked_stale", _apart(mark_stale_entities)),
     "stale_facts": ("marked_stale", _apart(mark_stale_facts)),
+    "personal_data": ("marked_personal", _apart(mark_stored)),
 }
 
 

@@ -48,6 +48,8 @@ class Packs:
     version: int = 0
     strict: bool = False
     enabled: tuple[Pack, ...] = ()
+    # Whether personal data is marked (PR-1).
+    protects: bool = False
 
     @cached_property
     def timelines(self) -> frozenset[str]:

@@ -17,6 +17,7 @@ from services.writer.projection.messages import Assertion, Observation
 from services.writer.projection.observed_content import observation_rows
 from services.writer.projection.packs import FREE, Packs
 from services.writer.projection.refusal import Refused
+from services.writer.projection.personal_data import personal_data
 from services.writer.projection.rows import Failure, Passage, Projection
 
 Row = TypeVar("Row")
@@ -57,6 +58,7 @@ def project(namespace: str, observation: Observation, observation_id: str, packs
     )
 
 
+    return replace(projection, personal_data=personal_data(projection)) if packs.protects else projection
 def _rows(assertion: Assertion, context: Context, index: int) -> AssertionRows:
     match assertion.WhichOneof("assertion"):
         case "entity":

@@ -181,3 +181,5 @@ class Projection:
     # Passages of facts, entities and records; those of documents are inside them.
     passages: tuple[Passage, ...] = ()
     failures: tuple[Failure, ...] = ()
+    # Categories of personal data by entity; looked for only where they are protected.
+    personal_data: Mapping[str, tuple[str, ...]] = field(default_factory=dict)

@@ -1,0 +1,76 @@
+"""Whether a namespace protects personal data, and what is declared to be personal there."""
+
+from __future__ import annotations
+
+import time
+from collections import OrderedDict
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+
+from shared.database import Database
+from shared.personal_data.masking import declared_values
+from shared.statements import load_statements
+
+_SQL = load_statements(Path(__file__).with_name("protection.sql"))
+_REMEMBERED = 10_000
+
+
+@dataclass(frozen=True, slots=True)
+class Protection:
+    """How a namespace protects personal data."""
+
+    is_on: bool
+    secret: bytes = b""
+    """Of what masks are told apart by. Empty where there is none yet."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    protection: Protection
+    until: float
+    token: str
+
+
+class Protections:
+    """The protection of each namespace, asked for at most once in `age_s`, and anew for a consistency token that was
+    not seen: a read that asks for a change of settings acts by it."""
+
+    def __init__(self, database: Database, *, age_s: float) -> None:
+        self._database = database
+        self._age_s = age_s
+        self._known: OrderedDict[str, _Known] = OrderedDict()
+
+    async def of(self, namespace: str, *, token: str = "", timeout_s: float | None = None) -> Protection:
+        """How the namespace protects personal data. Raises DatabaseUnavailable, DeadlineExceeded."""
+        known = self._known.get(namespace)
+        if known and time.monotonic() < known.until and (not token or token == known.token):
+            return known.protection
+        async with self._database.connection(timeout_s) as connection:
+            row = await connection.fetchrow(_SQL.protection, namespace)
+        assert row is not None
+        protection = Protection(row["is_on"], row["secret"] or b"")
+        self._known[namespace] = _Known(protection, time.monotonic() + self._age_s, token)
+        self._known.move_to_end(namespace)
+        while len(self._known) > _REMEMBERED:
+            self._known.popitem(last=False)
+        return protection
+
+    async def declared(
+        self,
+        namespace: str,
+        *,
+        keys: Collection[str],
+        fact_ids: Collection[str],
+        pack_id: str = "",
+        timeout_s: float | None = None,
+    ) -> dict[str, str]:
+        """What entities, those at the ends of facts, and those of a pack declare to be personal: value by category."""
+        if not keys and not fact_ids and not pack_id:
+            return {}
+        async with self._database.connection(timeout_s) as connection:
+            rows = await connection.fetch(_SQL.declared, namespace, sorted(keys), sorted(fact_ids), pack_id)
+        found: dict[str, str] = {}
+        for row in rows:
+            found |= declared_values(row["pii_categories"], row["title"], row["aliases"], row["attributes"])
+        return found
