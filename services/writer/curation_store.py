@@ -48,6 +48,11 @@ class CurationStore:
         self._connection = connection
         self.namespace = namespace
 
+    @property
+    def connection(self) -> Connection:
+        """The transaction's, for other stores."""
+        return self._connection
+
     async def cursors(self) -> dict[str, Cursor]:
         """How far each phase has come that was begun."""
         rows = await self._fetch("cursors")

@@ -1,6 +1,7 @@
 """The projection of an observation: the rows that it should lead to, free of any order of arrival."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import replace
 from itertools import chain
 from typing import TypeVar
 
@@ -41,7 +42,7 @@ def project(namespace: str, observation: Observation, observation_id: str, packs
             rows.append(_rows(assertion, context, index))
         except Refused as refused:
             failures.append(_failure(refused, index))
-    return Projection(
+    projection = Projection(
         namespace=namespace,
         observation_id=observation_id,
         occurred_at=context.occurred_at,
@@ -57,8 +58,8 @@ def project(namespace: str, observation: Observation, observation_id: str, packs
         failures=tuple(failures),
     )
 
-
     return replace(projection, personal_data=personal_data(projection)) if packs.protects else projection
+
 def _rows(assertion: Assertion, context: Context, index: int) -> AssertionRows:
     match assertion.WhichOneof("assertion"):
         case "entity":
