@@ -17,7 +17,7 @@ from google.protobuf import descriptor_pool, message_factory
 from google.protobuf.message import Message
 
 from shared import wire
-from shared.errors import MessageTooLarge, NotImplementedYet
+from shared.errors import MessageTooLarge, NotImplementedYet, PalimpsestError
 from shared.interceptors.call import Call, Step
 from shared.interceptors.guard import Guard
 from shared.telemetry import calls_started
@@ -191,7 +191,7 @@ class Requests:
 
     async def __anext__(self) -> Message:
         try:
-            return await self._messages.__anext__()
+            message: Any = await self._messages.__anext__()
         except StopAsyncIteration:
             await asyncio.sleep(_CANCELLATION_DUE_S)
             raise
