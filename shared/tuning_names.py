@@ -16,6 +16,7 @@ RANGES: Mapping[str, tuple[float, float]] = {
     "fusion.trigram_weight": (0.0, 10.0),
     "fusion.graph_weight": (0.0, 10.0),
     "fusion.time_weight": (0.0, 10.0),
+    "fusion.rerank_weight": (0.0, 1.0),
     "fusion.others_factor": (0.0, 1.0),
     "fusion.stale_factor": (0.0, 1.0),
     "pack.floor": (0.0, 1.0),

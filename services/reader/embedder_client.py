@@ -1,8 +1,10 @@
-"""Has queries embedded, within a share of the call's time, and remembers their vectors."""
+"""Has queries embedded and texts reranked, within a share of the call's time, and remembers queries' vectors."""
 
 from __future__ import annotations
 
+import math
 from collections import OrderedDict
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import grpc
@@ -58,6 +60,23 @@ class EmbedderClient:
         self._remember(text, vector)
         return vector
 
+    async def rerank(self, query: str, texts: Sequence[str], *, timeout_s: float) -> list[float]:
+        """What the cross-encoder says of each text, in their order, within the time and a share of the call's.
+
+        Raises SignalMissing with the cause where it does not answer, or not with a number for each.
+        """
+        if not self._target:
+            raise SignalMissing(Cause.UNAVAILABLE)
+        request = pb.RerankRequest(query=query, documents=texts)
+        try:
+            response = await self._stub().Rerank(request, timeout=_share(timeout_s), metadata=outgoing_metadata())
+        except grpc.aio.AioRpcError as error:
+            is_late = error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+            raise SignalMissing(Cause.TIMEOUT if is_late else Cause.UNAVAILABLE) from None
+        if len(response.scores) != len(texts) or not all(map(math.isfinite, response.scores)):
+            raise SignalMissing(Cause.UNAVAILABLE)
+        return list(response.scores)
+
     def forget(self) -> None:
         """Drops all remembered vectors: the vectors that are searched are of another model."""
         self._cache.clear()
@@ -73,14 +92,10 @@ class EmbedderClient:
             raise SignalMissing(Cause.UNAVAILABLE)
         request = pb.EmbedRequest(texts=[text], input_type=pb.INPUT_TYPE_QUERY)
         try:
-            response = await self._stub().Embed(request, timeout=self._timeout(), metadata=outgoing_metadata())
+            response = await self._stub().Embed(request, timeout=_share(self._timeout_s), metadata=outgoing_metadata())
         except grpc.aio.AioRpcError as error:
             raise SignalMissing(_CAUSES.get(error.code(), Cause.UNAVAILABLE)) from None
         return _vector(response)
-
-    def _timeout(self) -> float:
-        left_s = deadline_s_left()
-        return self._timeout_s if left_s is None else min(self._timeout_s, left_s * _SHARE_OF_DEADLINE)
 
     def _stub(self) -> EmbedderServiceStub:
         # Made at first use: a channel belongs to the loop that runs then.
@@ -94,6 +109,12 @@ class EmbedderClient:
         self._cache[text] = vector
         while len(self._cache) > self._cached_queries:
             self._cache.popitem(last=False)
+
+
+def _share(timeout_s: float) -> float:
+    """The time, or a share of what the call has left, if that is less."""
+    left_s = deadline_s_left()
+    return timeout_s if left_s is None else min(timeout_s, left_s * _SHARE_OF_DEADLINE)
 
 
 def _vector(response: pb.EmbedResponse) -> QueryVector:

@@ -91,8 +91,10 @@ class EmbedderServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def Rerank(self, request, context):
-        """Scores documents against a query with the configured cross-encoder, in the order of the inputs.
-        FAILED_PRECONDITION where none is configured. Pure and idempotent.
+        """Scores documents against a query with the configured cross-encoder, in the order of the inputs, all or none.
+        FAILED_PRECONDITION (reason NO_RERANKER) where none is configured. Pure and idempotent: equal requests have equal scores,
+        whatever else is asked at the time. Runs beside embedding, in a queue of its own: a full one answers RESOURCE_EXHAUSTED
+        with RetryInfo, and what is left of a call whose deadline has passed is dropped unprocessed.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

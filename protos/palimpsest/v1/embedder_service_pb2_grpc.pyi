@@ -50,8 +50,10 @@ class EmbedderServiceStub:
     GetModel: _grpc.UnaryUnaryMultiCallable[_embedder_service_pb2.GetModelRequest, _embedder_service_pb2.GetModelResponse]
     """Says which model is served. Never fails once the service reports SERVING; UNAVAILABLE while the model loads."""
     Rerank: _grpc.UnaryUnaryMultiCallable[_embedder_service_pb2.RerankRequest, _embedder_service_pb2.RerankResponse]
-    """Scores documents against a query with the configured cross-encoder, in the order of the inputs.
-    FAILED_PRECONDITION where none is configured. Pure and idempotent.
+    """Scores documents against a query with the configured cross-encoder, in the order of the inputs, all or none.
+    FAILED_PRECONDITION (reason NO_RERANKER) where none is configured. Pure and idempotent: equal requests have equal scores,
+    whatever else is asked at the time. Runs beside embedding, in a queue of its own: a full one answers RESOURCE_EXHAUSTED
+    with RetryInfo, and what is left of a call whose deadline has passed is dropped unprocessed.
     """
 
 @_typing.type_check_only
@@ -76,8 +78,10 @@ class EmbedderServiceAsyncStub(EmbedderServiceStub):
     GetModel: _aio.UnaryUnaryMultiCallable[_embedder_service_pb2.GetModelRequest, _embedder_service_pb2.GetModelResponse]  # type: ignore[assignment]
     """Says which model is served. Never fails once the service reports SERVING; UNAVAILABLE while the model loads."""
     Rerank: _aio.UnaryUnaryMultiCallable[_embedder_service_pb2.RerankRequest, _embedder_service_pb2.RerankResponse]  # type: ignore[assignment]
-    """Scores documents against a query with the configured cross-encoder, in the order of the inputs.
-    FAILED_PRECONDITION where none is configured. Pure and idempotent.
+    """Scores documents against a query with the configured cross-encoder, in the order of the inputs, all or none.
+    FAILED_PRECONDITION (reason NO_RERANKER) where none is configured. Pure and idempotent: equal requests have equal scores,
+    whatever else is asked at the time. Runs beside embedding, in a queue of its own: a full one answers RESOURCE_EXHAUSTED
+    with RetryInfo, and what is left of a call whose deadline has passed is dropped unprocessed.
     """
 
 class EmbedderServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -123,8 +127,10 @@ class EmbedderServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _embedder_service_pb2.RerankRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_embedder_service_pb2.RerankResponse, _abc.Awaitable[_embedder_service_pb2.RerankResponse]]:
-        """Scores documents against a query with the configured cross-encoder, in the order of the inputs.
-        FAILED_PRECONDITION where none is configured. Pure and idempotent.
+        """Scores documents against a query with the configured cross-encoder, in the order of the inputs, all or none.
+        FAILED_PRECONDITION (reason NO_RERANKER) where none is configured. Pure and idempotent: equal requests have equal scores,
+        whatever else is asked at the time. Runs beside embedding, in a queue of its own: a full one answers RESOURCE_EXHAUSTED
+        with RetryInfo, and what is left of a call whose deadline has passed is dropped unprocessed.
         """
 
 def add_EmbedderServiceServicer_to_server(servicer: EmbedderServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

@@ -25,6 +25,7 @@ class Blend:
     trigram_weight: float = tuning.TRIGRAM_WEIGHT
     graph_weight: float = tuning.GRAPH_WEIGHT
     time_weight: float = tuning.TIME_WEIGHT
+    rerank_weight: float = tuning.RERANK_WEIGHT
     others_factor: float = tuning.OTHERS_FACTOR
     stale_factor: float = tuning.STALE_FACTOR
 

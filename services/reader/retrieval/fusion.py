@@ -63,6 +63,11 @@ class Field:
                 told.append(SignalScore(signal, place.raw, place.share * self._weighed[signal], place.rank))
         return tuple(told)
 
+    def joined(self, signal: Signal, places: Sequence[Ranked], weight: float) -> Field:
+        """The field with one more list, which counts so much of each score; the others count the rest."""
+        rest = {each: (1 - weight) * counted for each, counted in self._weighed.items()}
+        return Field({**self._lists, signal: places}, {**rest, signal: weight})
+
     @cached_property
     def _places(self) -> dict[Signal, dict[int, Ranked]]:
         # Of most candidates it is never asked.

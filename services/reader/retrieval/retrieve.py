@@ -20,6 +20,7 @@ from services.reader.retrieval.fusion import Fused, fuse
 from services.reader.retrieval.graph import GraphSearch
 from services.reader.retrieval.lists import found_by_each
 from services.reader.retrieval.ranking import Ranked, in_key_order
+from services.reader.retrieval.rerank import HeadReranker
 from services.reader.retrieval.script import is_latin
 from services.reader.retrieval.signals import SIGNALS, Cause, Mode, Signal, SignalMissing, looked_up
 from services.reader.retrieval.time_expressions import time_window
@@ -79,7 +80,7 @@ class Retrieved:
     evidence: Evidence = field(default_factory=Evidence)
     """What abstention judged by."""
     timings_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
-    """Milliseconds by stage: `embed`, `retrieve`, `fuse`."""
+    """Milliseconds by stage: `embed`, `retrieve`, `fuse`, and `rerank` where a cross-encoder was asked."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +90,8 @@ class Retriever:
     store: Store
     embedder: EmbedderClient
     exact_scan_rows: int
+    reranker: HeadReranker | None = None
+    """None: there is no cross-encoder."""
 
     async def retrieve(self, view: View, query: Query, *, timeout_s: float) -> Retrieved:
         """Finds what the query asks for, and reads what is kept of it. Raises as `find` does."""
@@ -110,7 +113,7 @@ class Retriever:
         embedded_ms = (perf_counter() - begun) * 1000
 
         async def both(snapshot: Snapshot) -> T:
-            found = await self._found(snapshot, query, vector)
+            found = await self._reranked(snapshot, query, await self._found(snapshot, query, vector))
             return await work(snapshot, replace(found, timings_ms={"embed": embedded_ms, **found.timings_ms}))
 
         return await self.store.snapshot(view, both, timeout_s=timeout_s, searches=True)
@@ -179,6 +182,20 @@ class Retriever:
             fingerprint=fingerprint,
             tuning=space.tuning,
             timings_ms={"retrieve": (searched - begun) * 1000, "fuse": (fused_at - searched) * 1000},
+        )
+
+    async def _reranked(self, snapshot: Snapshot, query: Query, found: Retrieved) -> Retrieved:
+        """What was found, its head reranked. Where nothing is relevant there is nothing to put in order."""
+        if self.reranker is None or not found.kept:
+            return found
+        blend = Blend.of(found.tuning)
+        made = await self.reranker.reranked(snapshot, query.text, query.mode, list(found.candidates), blend)
+        return replace(
+            found,
+            candidates=tuple(made.fused),
+            kept=tuple(made.fused[: query.limit]),
+            missing=(*found.missing, *made.missing),
+            timings_ms={**found.timings_ms, **made.timings_ms},
         )
 
     def _comparable(self, vector: QueryVector | Cause | None, space: SearchSpace) -> QueryVector | Cause | None:

@@ -15,6 +15,7 @@ class Signal(IntEnum):
     TIME = 5
     AUTHOR = 6
     NEIGHBOR = 7
+    RERANK = 8
 
 
 class Mode(IntEnum):

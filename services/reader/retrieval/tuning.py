@@ -126,6 +126,10 @@ SPOKEN_OF_FOR = timedelta(days=3)
 TIME_WEIGHT = 0.4
 """What is added to all that falls into the window that the query names."""
 
+RERANK_WEIGHT = 0.7
+"""Share of a cross-encoder in the scores, where there is one; 0 asks none. By thought: it has read the text with the
+query, and the rest is for what it cannot know, as who said it and what stands around it."""
+
 OTHERS_FACTOR = 0.85
 """What the score of somebody's words is multiplied by where the query names others."""
 
