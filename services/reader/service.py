@@ -12,8 +12,11 @@ from services.reader.servicer import ReaderServicer, register_servicer
 from services.reader.settings import ReaderSettings
 from services.reader.store import Store
 from shared.database import Database
+from shared.interceptors.personal_data import PersonalData
+from shared.personal_data.protection import Protections
 from shared.schema.migrate import is_current
 from shared.server import Service
+from shared.settings import DatabaseSettings
 
 NAME = "palimpsest.v1.ReaderService"
 
@@ -29,6 +32,9 @@ def build_service(settings: ReaderSettings) -> Service:
     retriever = Retriever(store, embedder, settings.exact_scan_rows, reranker)
     servicer = ReaderServicer(database, store, retriever, settings, KnownMoments(database))  # type: ignore[abstract]  # the rest is answered UNIMPLEMENTED
 
+    audited = Database.open(DatabaseSettings(dsn=settings.audit_dsn)) if settings.audit_dsn else database
+    guard = PersonalData(Protections(database, age_s=settings.protection_age_s), audited)
+
     def register(server: grpc.aio.Server) -> None:
         register_servicer(servicer, server)
 
@@ -37,6 +43,8 @@ def build_service(settings: ReaderSettings) -> Service:
 
     async def close() -> None:
         await embedder.close()
+        if audited is not database:
+            await audited.close()
         await database.close()
 
-    return Service(NAME, register=register, ready=ready, on_stop=close)
+    return Service(NAME, register=register, ready=ready, on_stop=close, guard=guard)

@@ -13,13 +13,25 @@ class ReaderSettings(BaseSettings):
 
     database: DatabaseSettings = Field(default_factory=DatabaseSettings)
 
-    embedder_target: str = Field(default="", description="gRPC target of the embedder; empty: words only")
+    embedder_target: str = Field(
+        default="",
+        description="gRPC target of the embedder; several, by commas, while a model is changed; empty: words only",
+    )
     embed_timeout_s: float = Field(default=0.25, gt=0, description="what embedding a query may take of a call")
     cached_queries: int = Field(default=2048, ge=0, description="query vectors that are kept")
 
     rerank: bool = Field(default=False, description="whether the embedder has a cross-encoder, which is to be asked")
     rerank_head: int = Field(default=50, ge=2, le=256, description="how many of the best of a search it reads")
     rerank_timeout_s: float = Field(default=1.0, gt=0, description="what it may take of a call")
+
+    protection_age_s: float = Field(
+        default=1.0,
+        ge=0,
+        description="after so long it acts that a namespace protects personal data, or no longer does",
+    )
+    audit_dsn: str = Field(
+        default="", repr=False, description="the primary, where the reader's database is a replica; empty: the same"
+    )
 
     exact_scan_rows: int = Field(
         default=15_000,
