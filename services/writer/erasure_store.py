@@ -84,11 +84,11 @@ class ErasureStore:
         )
 
     async def keep_struck_evidence(self, observation_ids: Collection[str]) -> None:
-        """Keep which facts rested on observations that are being redacted."""
+        """Keep which facts and entities rested on observations that are being redacted."""
         await self._fetch("keep_struck_evidence", observation_ids)
 
     async def delete_struck_evidence(self, observation_ids: Collection[str]) -> None:
-        """Forget which facts rested on observations before these were redacted."""
+        """Forget what rested on observations before these were redacted."""
         await self._fetch("delete_struck_evidence", observation_ids)
 
     async def strike(self, observation_ids: Collection[str]) -> Struck:
@@ -122,6 +122,10 @@ class ErasureStore:
         await self._connection.execute(_statements.forget_link_versions, self._namespace, *gone)
         await self._fetch("forget_entity_versions", keys, sorted(observation_ids))
         await self._fetch("forget_fact_versions", fact_ids, sorted(observation_ids))
+
+    async def forget_link_versions_of(self, keys: Collection[str]) -> None:
+        """Delete former states of links at entities that are gone."""
+        await self._fetch("forget_link_versions_of", keys)
 
     async def texts_of(
         self, observation_ids: Collection[str], fact_ids: Collection[str], keys: Collection[str]

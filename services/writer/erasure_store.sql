@@ -14,7 +14,7 @@ SELECT new_fact_id FROM fact_supersessions WHERE namespace = $1 AND observation_
 UNION
 SELECT fact_id FROM fact_retractions WHERE namespace = $1 AND observation_id = ANY ($2)
 UNION
-SELECT fact_id FROM struck_evidence WHERE namespace = $1 AND observation_id = ANY ($2);
+SELECT item FROM struck_evidence WHERE namespace = $1 AND observation_id = ANY ($2);
 
 -- name: documents_of
 -- Entities whose present text came from the observations.
@@ -37,13 +37,16 @@ DELETE FROM entity_evidence WHERE namespace = $1 AND observation_id = ANY ($2);
 DELETE FROM fact_evidence WHERE namespace = $1 AND observation_id = ANY ($2);
 
 -- name: keep_struck_evidence
--- Keeps which facts rested on the observations.
-INSERT INTO struck_evidence (namespace, fact_id, observation_id)
+-- Keeps which facts and entities rested on the observations.
+INSERT INTO struck_evidence (namespace, item, observation_id)
 SELECT namespace, fact_id, observation_id FROM fact_evidence WHERE namespace = $1 AND observation_id = ANY ($2)
+UNION ALL
+SELECT namespace, encode(sha256(convert_to(natural_key, 'UTF8')), 'hex'), observation_id
+FROM entity_evidence WHERE namespace = $1 AND observation_id = ANY ($2)
 ON CONFLICT DO NOTHING;
 
 -- name: delete_struck_evidence
--- That facts rested on the observations before these were redacted.
+-- That anything rested on the observations before these were redacted.
 DELETE FROM struck_evidence WHERE namespace = $1 AND observation_id = ANY ($2);
 
 -- name: delete_supersessions
@@ -137,6 +140,10 @@ WHERE version.namespace = $1 AND version.source_key = given.source_key AND versi
     WHERE links.namespace = $1 AND links.source_key = given.source_key AND links.relation = given.relation
       AND links.target_key = given.target_key);
 
+-- name: forget_link_versions_of
+-- Former states of links at the entities $2, which are gone.
+DELETE FROM link_versions WHERE namespace = $1 AND (source_key = ANY ($2) OR target_key = ANY ($2));
+
 -- name: texts_of
 -- Passages that came from the observations, or are of the facts $3 or the entities $4: kind, and whether it waits for its
 -- vector.
@@ -179,7 +186,7 @@ DELETE FROM facts
 WHERE namespace = $1 AND fact_id = ANY ($2) AND NOT EXISTS (
     SELECT FROM fact_evidence AS evidence WHERE evidence.namespace = $1 AND evidence.fact_id = facts.fact_id)
   AND NOT EXISTS (
-    SELECT FROM struck_evidence AS struck WHERE struck.namespace = $1 AND struck.fact_id = facts.fact_id)
+    SELECT FROM struck_evidence AS struck WHERE struck.namespace = $1 AND struck.item = facts.fact_id)
 RETURNING fact_id;
 
 -- name: delete_passages_of_facts
@@ -202,7 +209,7 @@ WHERE entities.namespace = $1 AND entities.natural_key = latest.natural_key
 -- name: inherit_labels
 -- The labels of entities that were given none, by what still names them: none where it does so openly, else all of theirs.
 UPDATE entities
-SET scopes = said.labels, restricting = said.labels, applies = '{}'
+SET restricting = said.labels
 FROM (
     SELECT given.natural_key, CASE
         WHEN EXISTS (
@@ -218,7 +225,7 @@ FROM (
     FROM unnest($2::text[]) AS given (natural_key)
 ) AS said
 WHERE entities.namespace = $1 AND entities.natural_key = said.natural_key
-  AND NOT entities.stamps ? 'scopes' AND entities.scopes <> said.labels;
+  AND NOT entities.stamps ? 'scopes' AND entities.restricting <> said.labels;
 
 -- name: observations_naming
 -- Observations that say something of one of the entities $2 or assert one of the facts $3, and the observations $4, whole.

@@ -70,7 +70,13 @@ class PurgeStore:
 
     async def delete_traces_mentioning(self, words: Collection[str]) -> int:
         """Delete the traces and packs in which one of the words stands; answers how many."""
+        if not words:
+            return 0
         return len(await self._set("delete_traces_mentioning", sorted(word.encode() for word in words)))
+
+    async def forget_vault_keys_mentioning(self, words: Collection[str]) -> None:
+        """Forget what runs of vaults say that they removed, where one of the words stands in a key."""
+        await self._run("forget_vault_keys_mentioning", sorted(words))
 
     async def forget_reasons(self, receipt_ids: Collection[str]) -> None:
         """Empty the reasons of receipts."""

@@ -36,7 +36,8 @@ UNION
 SELECT fact_id FROM facts WHERE namespace = $1 AND object_key = ANY ($2);
 
 -- name: said_about
--- Observations by or of the entities $2, or that name them, or speak of the facts $3 or of links at these entities.
+-- Observations by or of the entities $2, or that name them, or speak of the facts $3 or of links at these entities; or did before
+-- they were redacted.
 SELECT observation_id FROM observations WHERE namespace = $1 AND (actor_key = ANY ($2) OR subject_key = ANY ($2))
 UNION
 SELECT observation_id FROM entity_evidence WHERE namespace = $1 AND natural_key = ANY ($2)
@@ -47,6 +48,13 @@ SELECT observation_id FROM fact_supersessions
 WHERE namespace = $1 AND (old_fact_id = ANY ($3) OR new_fact_id = ANY ($3))
 UNION
 SELECT observation_id FROM fact_retractions WHERE namespace = $1 AND fact_id = ANY ($3)
+UNION
+SELECT observation_id FROM struck_evidence WHERE namespace = $1 AND item = ANY ($3)
+UNION
+SELECT struck.observation_id
+FROM unnest($2::text[]) AS key
+JOIN struck_evidence AS struck
+    ON struck.namespace = $1 AND struck.item = encode(sha256(convert_to(key, 'UTF8')), 'hex')
 UNION
 SELECT evidence.observation_id
 FROM links
@@ -71,13 +79,28 @@ RETURNING fact_id;
 
 -- name: forget_struck_evidence
 -- What the facts $2 rested on before it was redacted.
-DELETE FROM struck_evidence WHERE namespace = $1 AND fact_id = ANY ($2);
+DELETE FROM struck_evidence WHERE namespace = $1 AND item = ANY ($2);
 
 -- name: forget_vault_keys
 -- The entities $2, as runs of vaults told that they had removed them.
 UPDATE vault_runs
 SET removed_keys = ARRAY(SELECT key FROM unnest(removed_keys) AS key WHERE key <> ALL ($2::text[]))
 WHERE namespace = $1 AND removed_keys && $2::text[];
+
+-- name: forget_vault_keys_mentioning
+-- Entities, as runs of vaults told that they had removed them, in whose keys one of the words $2 stands.
+WITH mentioning AS (
+    SELECT run.vault_run_id, array_agg(key) AS keys
+    FROM vault_runs AS run
+    CROSS JOIN unnest(run.removed_keys) AS key
+    JOIN unnest($2::text[]) AS word ON position(word IN key) > 0
+    WHERE run.namespace = $1
+    GROUP BY run.vault_run_id
+)
+UPDATE vault_runs
+SET removed_keys = ARRAY(SELECT key FROM unnest(removed_keys) AS key WHERE key <> ALL (mentioning.keys))
+FROM mentioning
+WHERE vault_runs.namespace = $1 AND vault_runs.vault_run_id = mentioning.vault_run_id;
 
 -- name: forget_snapshot_items
 -- What snapshots hold of the entities $2, or have open of the facts $3: the next one tells it anew.

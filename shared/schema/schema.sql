@@ -669,6 +669,40 @@ CREATE TABLE fact_retractions (
     PRIMARY KEY (namespace, fact_id, observation_id)
 );
 
+-- Messages that wait for facts to be extracted from them. Claimed with SKIP LOCKED, leased, deleted with the transaction that
+-- stores what was found (CP-5). Holds no text.
+CREATE TABLE extraction_queue (
+    namespace text NOT NULL,
+    observation_id text NOT NULL,
+    enqueued_at timestamptz NOT NULL DEFAULT clock_timestamp(),
+    leased_until timestamptz NOT NULL DEFAULT '-infinity',
+    -- How often it was claimed: by that a holder knows whether its lease is still the last one.
+    claims bigint NOT NULL DEFAULT 0,
+    attempts integer NOT NULL DEFAULT 0,
+    last_error text NOT NULL DEFAULT '',
+    -- Given up after repeated failures: claimed no more until somebody says so.
+    dead boolean NOT NULL DEFAULT false,
+    PRIMARY KEY (namespace, observation_id)
+);
+-- The order of claiming.
+CREATE INDEX extraction_queue_by_lease ON extraction_queue (leased_until, enqueued_at) WHERE NOT dead;
+
+-- Which observations were made of which: erasure takes them along.
+CREATE TABLE derivations (
+    namespace text NOT NULL,
+    source_observation_id text NOT NULL,
+    derived_observation_id text NOT NULL,
+    PRIMARY KEY (namespace, source_observation_id, derived_observation_id)
+);
+
+-- What was taken out of captured text, counted by what it was.
+CREATE TABLE stripped (
+    namespace text NOT NULL,
+    what text NOT NULL,
+    number bigint NOT NULL,
+    PRIMARY KEY (namespace, what)
+);
+
 -- Typed edges between entities.
 CREATE TABLE links (
     namespace text NOT NULL,
@@ -857,6 +891,8 @@ CREATE TABLE context_traces (
 CREATE INDEX context_traces_by_pack ON context_traces (namespace, pack_id, compiled_at DESC);
 -- What erasure of an item takes with it.
 CREATE INDEX context_traces_by_item ON context_traces USING gin (namespace, item_keys);
+-- What capture compares messages with: the packs that were rendered last.
+CREATE INDEX context_traces_by_moment ON context_traces (namespace, compiled_at DESC);
 -- What has expired.
 CREATE INDEX context_traces_by_expiry ON context_traces (expires_at);
 
@@ -1334,12 +1370,13 @@ CREATE TABLE erasure_receipts (
     PRIMARY KEY (namespace, receipt_id)
 );
 
--- What facts rested on before it was redacted: by which a purge of what is redacted already finds the facts that it said.
+-- What facts and entities rested on before it was redacted: by which a purge finds what is redacted already, and what that said.
 CREATE TABLE struck_evidence (
     namespace text NOT NULL,
-    fact_id text NOT NULL,
+    -- A fact's id; of an entity's key a hash.
+    item text NOT NULL,
     observation_id text NOT NULL,
-    PRIMARY KEY (namespace, fact_id, observation_id)
+    PRIMARY KEY (namespace, item, observation_id)
 );
 CREATE INDEX struck_evidence_by_observation ON struck_evidence (namespace, observation_id);
 

@@ -149,6 +149,7 @@ class _Erasure:
         )
         await settle_touched(self._connection, set(self._keys(named - gone)), set(self._keys(spoken - lost)))
         await erasing.forget_versions(named, spoken, struck.links, self._ids)
+        await erasing.forget_link_versions_of(gone)
         counted = await self._gone(texts, named, spoken)
         traces = await erasing.delete_traces({*self._ids, *named, *spoken})
         changed_entities, changed_facts = await erasing.changed(named - gone, (spoken | settled) - lost)

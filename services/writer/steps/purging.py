@@ -56,6 +56,7 @@ async def purge_observations(
         await SnapshotStore(connection, SnapshotScope(namespace, *selected.source)).forget()
     if tombstones:
         await purging.bury(tombstones)
+    await purging.forget_vault_keys_mentioning(names)
     mentions = await _delete_traces(connection, namespace, lost, names)
     return replace(erased, traces=erased.traces + mentions)
 
@@ -74,9 +75,7 @@ async def _forget_items(
 async def _delete_traces(connection: Connection, namespace: str, lost: Collection[str], names: Collection[str]) -> int:
     """Traces that name lost facts, or in which somebody asked for what is to be named nowhere; answers how many."""
     deleted = await ErasureStore(connection, namespace).delete_traces(lost) if lost else 0
-    if names:
-        deleted += await PurgeStore(connection, namespace).delete_traces_mentioning(names)
-    return deleted
+    return deleted + await PurgeStore(connection, namespace).delete_traces_mentioning(names)
 
 
 def _names(keys: Collection[str], titles: Collection[str]) -> set[str]:

@@ -111,12 +111,13 @@ CREATE TABLE erasure_receipts (
     PRIMARY KEY (namespace, receipt_id)
 );
 
--- What facts rested on before it was redacted: by which a purge of what is redacted already finds the facts that it said.
+-- What facts and entities rested on before it was redacted: by which a purge finds what is redacted already, and what that said.
 CREATE TABLE struck_evidence (
     namespace text NOT NULL,
-    fact_id text NOT NULL,
+    -- A fact's id; of an entity's key a hash.
+    item text NOT NULL,
     observation_id text NOT NULL,
-    PRIMARY KEY (namespace, fact_id, observation_id)
+    PRIMARY KEY (namespace, item, observation_id)
 );
 CREATE INDEX struck_evidence_by_observation ON struck_evidence (namespace, observation_id);
 
