@@ -123,6 +123,28 @@ class InvalidState(PalimpsestError):
         super().__init__(metadata={"state": state})
 
 
+class UngroundedQuote(PalimpsestError):
+    """A quote is too short, or does not stand in the text that it is said to be of."""
+
+    code = grpc.StatusCode.INVALID_ARGUMENT
+    reason = "UNGROUNDED_QUOTE"
+
+    def __init__(self, field: str) -> None:
+        found = Violation(field, "must be at least 6 characters of the observation's text")
+        super().__init__(metadata={"violations": "1"}, violations=[found])
+
+
+class UnknownEnd(PalimpsestError):
+    """An end of a proposed fact is not known."""
+
+    code = grpc.StatusCode.INVALID_ARGUMENT
+    reason = "UNKNOWN_END"
+
+    def __init__(self, field: str) -> None:
+        found = Violation(field, "must be stored, or the author, or be named in the observation's text")
+        super().__init__(metadata={"violations": "1"}, violations=[found])
+
+
 class PackVersionConflict(PalimpsestError):
     """This version of the pack, with other content, is stored; a changed pack needs a new version."""
 

@@ -19,7 +19,9 @@ from shared.field_rules import TEXT_FAULTS, Rule, length_words, rule_of, text_ru
 # The servicer checks these items one by one, so that a bad one never fails its neighbours (OB-6, EM-4).
 CHECKED_PER_ITEM = {
     "palimpsest.v1.BatchRecordObservationsRequest": "observations",
+    "palimpsest.v1.CaptureMessagesRequest": "messages",
     "palimpsest.v1.EmbedRequest": "texts",
+    "palimpsest.v1.ProposeFactsRequest": "facts",
     # One item, and counted where it is refused, as those of a batch are.
     "palimpsest.v1.RecordObservationRequest": "observation",
 }

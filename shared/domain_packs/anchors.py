@@ -23,14 +23,14 @@ def anchors(text: str, packs: Iterable[Pack]) -> list[str]:
 def _of_kind(text: str, kind: Kind) -> list[str]:
     template = KeyTemplate.parse(kind.key_template) if kind.key_template else None
     ids = [found for pattern in kind.id_patterns for found in found_ids(compile_pattern(pattern), text)]
-    keys = [key for found in ids if (key := _key(kind.kind, template, found))]
+    keys = [key for found in ids if (key := key_of_id(kind.kind, template, found))]
     if template is None:
         return keys
     forms = [KeyTemplate.parse(alias) for alias in kind.aliases]
     return keys + [template.filled(parts) for form in forms for parts in form.find_aliases(text)]
 
 
-def _key(kind: str, template: KeyTemplate | None, found: str) -> str:
+def key_of_id(kind: str, template: KeyTemplate | None, found: str) -> str:
     """The key of an id: empty where the template does not say how to make one."""
     if template is None:
         return f"{kind}:{found}"

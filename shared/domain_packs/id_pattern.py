@@ -1,4 +1,4 @@
-"""Expressions that find ids in texts. They come from strangers, so they run in RE2, in time linear in the text."""
+"""Expressions that find ids and relations in texts. They come from strangers, so they run in RE2, in time linear in the text."""
 
 from typing import Any
 
@@ -6,6 +6,7 @@ import re2
 
 _LARGEST_PROGRAM_BYTES = 1 << 20
 KEY_GROUP = "key"
+SUBJECT_GROUP, OBJECT_GROUP = "subject", "object"
 
 
 def compile_pattern(text: str) -> Any:
@@ -19,6 +20,14 @@ def compile_pattern(text: str) -> Any:
         raise ValueError("must be an expression of RE2, without look-around and back references") from None
     if compiled.match(""):
         raise ValueError("must not match the empty text")
+    return compiled
+
+
+def compile_relation(text: str) -> Any:
+    """The compiled expression of a relation. Raises `ValueError`, in words for the caller."""
+    compiled = compile_pattern(text)
+    if OBJECT_GROUP not in compiled.groupindex:
+        raise ValueError("must have a group named object")
     return compiled
 
 

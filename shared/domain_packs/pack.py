@@ -37,6 +37,7 @@ class Relation:
     temporal: bool = True
     cardinality: int = 0
     on_conflict: int = 0
+    patterns: tuple[str, ...] = ()
 
     @property
     def is_single(self) -> bool:

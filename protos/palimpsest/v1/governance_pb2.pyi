@@ -155,20 +155,22 @@ class CapturedMessage(_message.Message):
     def __init__(self, message_id: _Optional[str] = ..., author: _Optional[_Union[_reference_pb2.TypedId, _Mapping]] = ..., sent_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., text: _Optional[str] = ..., uri: _Optional[str] = ..., bot: bool = ..., replies_to: _Optional[str] = ...) -> None: ...
 
 class CaptureResult(_message.Message):
-    __slots__ = ("observation_id", "duplicate", "queued", "stripped_blocks", "scrubbed_secrets", "error")
+    __slots__ = ("observation_id", "duplicate", "queued", "stripped_blocks", "scrubbed_secrets", "error", "empty")
     OBSERVATION_ID_FIELD_NUMBER: _ClassVar[int]
     DUPLICATE_FIELD_NUMBER: _ClassVar[int]
     QUEUED_FIELD_NUMBER: _ClassVar[int]
     STRIPPED_BLOCKS_FIELD_NUMBER: _ClassVar[int]
     SCRUBBED_SECRETS_FIELD_NUMBER: _ClassVar[int]
     ERROR_FIELD_NUMBER: _ClassVar[int]
+    EMPTY_FIELD_NUMBER: _ClassVar[int]
     observation_id: str
     duplicate: bool
     queued: bool
     stripped_blocks: int
     scrubbed_secrets: int
     error: _item_error_pb2.ItemError
-    def __init__(self, observation_id: _Optional[str] = ..., duplicate: bool = ..., queued: bool = ..., stripped_blocks: _Optional[int] = ..., scrubbed_secrets: _Optional[int] = ..., error: _Optional[_Union[_item_error_pb2.ItemError, _Mapping]] = ...) -> None: ...
+    empty: bool
+    def __init__(self, observation_id: _Optional[str] = ..., duplicate: bool = ..., queued: bool = ..., stripped_blocks: _Optional[int] = ..., scrubbed_secrets: _Optional[int] = ..., error: _Optional[_Union[_item_error_pb2.ItemError, _Mapping]] = ..., empty: bool = ...) -> None: ...
 
 class ProposedFact(_message.Message):
     __slots__ = ("subject", "predicate", "object", "object_is_entity", "quote", "valid_from", "valid_to", "confidence")

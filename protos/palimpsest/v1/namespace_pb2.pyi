@@ -149,17 +149,19 @@ class PackKind(_message.Message):
     def __init__(self, kind: _Optional[str] = ..., key_template: _Optional[str] = ..., key_schema: _Optional[str] = ..., aliases: _Optional[_Iterable[str]] = ..., kind_aliases: _Optional[_Iterable[str]] = ..., id_patterns: _Optional[_Iterable[str]] = ..., attributes_schema: _Optional[str] = ...) -> None: ...
 
 class PackRelation(_message.Message):
-    __slots__ = ("relation", "from_kinds", "to_kinds", "temporal", "cardinality", "on_conflict")
+    __slots__ = ("relation", "from_kinds", "to_kinds", "temporal", "cardinality", "on_conflict", "patterns")
     RELATION_FIELD_NUMBER: _ClassVar[int]
     FROM_KINDS_FIELD_NUMBER: _ClassVar[int]
     TO_KINDS_FIELD_NUMBER: _ClassVar[int]
     TEMPORAL_FIELD_NUMBER: _ClassVar[int]
     CARDINALITY_FIELD_NUMBER: _ClassVar[int]
     ON_CONFLICT_FIELD_NUMBER: _ClassVar[int]
+    PATTERNS_FIELD_NUMBER: _ClassVar[int]
     relation: str
     from_kinds: _containers.RepeatedScalarFieldContainer[str]
     to_kinds: _containers.RepeatedScalarFieldContainer[str]
     temporal: bool
     cardinality: Cardinality
     on_conflict: ConflictPolicy
-    def __init__(self, relation: _Optional[str] = ..., from_kinds: _Optional[_Iterable[str]] = ..., to_kinds: _Optional[_Iterable[str]] = ..., temporal: bool = ..., cardinality: _Optional[_Union[Cardinality, str]] = ..., on_conflict: _Optional[_Union[ConflictPolicy, str]] = ...) -> None: ...
+    patterns: _containers.RepeatedScalarFieldContainer[str]
+    def __init__(self, relation: _Optional[str] = ..., from_kinds: _Optional[_Iterable[str]] = ..., to_kinds: _Optional[_Iterable[str]] = ..., temporal: bool = ..., cardinality: _Optional[_Union[Cardinality, str]] = ..., on_conflict: _Optional[_Union[ConflictPolicy, str]] = ..., patterns: _Optional[_Iterable[str]] = ...) -> None: ...

@@ -393,8 +393,9 @@ class WriterServiceServicer(object):
 
     def CaptureMessages(self, request, context):
         """Takes turns of a conversation. Injected memory blocks and service blocks are removed, secrets scrubbed, authors checked;
-        what is left becomes observations of kind `message`, queued for extraction. Each message has its own result; idempotent by
-        `conversation_id` and message id.
+        what is left becomes observations of kind `message`, queued for extraction. Each message has its own result, and a bad one
+        never fails its neighbours; all good ones are committed in one transaction, or none and the call fails. Idempotent by system,
+        `conversation_id` and message id; the same id with another text is ALREADY_EXISTS (OBSERVATION_CONFLICT).
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -402,14 +403,18 @@ class WriterServiceServicer(object):
 
     def ProposeFacts(self, request, context):
         """Takes facts that a client extracted from a stored observation. Code verifies each quote against the observation's text;
-        ungrounded ones are refused one by one. Accepted facts are INFERRED. Idempotent.
+        ungrounded ones are refused one by one. Accepted facts are INFERRED, asserted by one observation of kind `extraction`, whose
+        provenance names the one that they come from: redacting that takes them along. Atomic; idempotent: the same facts of the same
+        extractor are stored once. NOT_FOUND for an observation that is not stored or not visible; FAILED_PRECONDITION
+        (INVALID_STATE) for one without text, as after redaction.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
         raise NotImplementedError('Method not implemented!')
 
     def RetryExtraction(self, request, context):
-        """Puts dead letters of extraction back into the queue. Idempotent.
+        """Puts dead letters of extraction back into the queue, as if they had never failed. Idempotent; ids that are no dead letters are
+        passed over. Needs admin.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -112,15 +112,21 @@ class WriterServiceStub:
     """
     CaptureMessages: _grpc.UnaryUnaryMultiCallable[_writer_service_pb2.CaptureMessagesRequest, _writer_service_pb2.CaptureMessagesResponse]
     """Takes turns of a conversation. Injected memory blocks and service blocks are removed, secrets scrubbed, authors checked;
-    what is left becomes observations of kind `message`, queued for extraction. Each message has its own result; idempotent by
-    `conversation_id` and message id.
+    what is left becomes observations of kind `message`, queued for extraction. Each message has its own result, and a bad one
+    never fails its neighbours; all good ones are committed in one transaction, or none and the call fails. Idempotent by system,
+    `conversation_id` and message id; the same id with another text is ALREADY_EXISTS (OBSERVATION_CONFLICT).
     """
     ProposeFacts: _grpc.UnaryUnaryMultiCallable[_writer_service_pb2.ProposeFactsRequest, _writer_service_pb2.ProposeFactsResponse]
     """Takes facts that a client extracted from a stored observation. Code verifies each quote against the observation's text;
-    ungrounded ones are refused one by one. Accepted facts are INFERRED. Idempotent.
+    ungrounded ones are refused one by one. Accepted facts are INFERRED, asserted by one observation of kind `extraction`, whose
+    provenance names the one that they come from: redacting that takes them along. Atomic; idempotent: the same facts of the same
+    extractor are stored once. NOT_FOUND for an observation that is not stored or not visible; FAILED_PRECONDITION
+    (INVALID_STATE) for one without text, as after redaction.
     """
     RetryExtraction: _grpc.UnaryUnaryMultiCallable[_writer_service_pb2.RetryExtractionRequest, _writer_service_pb2.RetryExtractionResponse]
-    """Puts dead letters of extraction back into the queue. Idempotent."""
+    """Puts dead letters of extraction back into the queue, as if they had never failed. Idempotent; ids that are no dead letters are
+    passed over. Needs admin.
+    """
     RegisterPack: _grpc.UnaryUnaryMultiCallable[_writer_service_pb2.RegisterPackRequest, _writer_service_pb2.RegisterPackResponse]
     """Registers a version of a domain pack. Idempotent; a stored version with other content is ALREADY_EXISTS (PACK_VERSION_CONFLICT). `default` and `memory` are refused."""
     UpdateNamespaceSettings: _grpc.UnaryUnaryMultiCallable[_writer_service_pb2.UpdateNamespaceSettingsRequest, _writer_service_pb2.UpdateNamespaceSettingsResponse]
@@ -269,15 +275,21 @@ class WriterServiceAsyncStub(WriterServiceStub):
     """
     CaptureMessages: _aio.UnaryUnaryMultiCallable[_writer_service_pb2.CaptureMessagesRequest, _writer_service_pb2.CaptureMessagesResponse]  # type: ignore[assignment]
     """Takes turns of a conversation. Injected memory blocks and service blocks are removed, secrets scrubbed, authors checked;
-    what is left becomes observations of kind `message`, queued for extraction. Each message has its own result; idempotent by
-    `conversation_id` and message id.
+    what is left becomes observations of kind `message`, queued for extraction. Each message has its own result, and a bad one
+    never fails its neighbours; all good ones are committed in one transaction, or none and the call fails. Idempotent by system,
+    `conversation_id` and message id; the same id with another text is ALREADY_EXISTS (OBSERVATION_CONFLICT).
     """
     ProposeFacts: _aio.UnaryUnaryMultiCallable[_writer_service_pb2.ProposeFactsRequest, _writer_service_pb2.ProposeFactsResponse]  # type: ignore[assignment]
     """Takes facts that a client extracted from a stored observation. Code verifies each quote against the observation's text;
-    ungrounded ones are refused one by one. Accepted facts are INFERRED. Idempotent.
+    ungrounded ones are refused one by one. Accepted facts are INFERRED, asserted by one observation of kind `extraction`, whose
+    provenance names the one that they come from: redacting that takes them along. Atomic; idempotent: the same facts of the same
+    extractor are stored once. NOT_FOUND for an observation that is not stored or not visible; FAILED_PRECONDITION
+    (INVALID_STATE) for one without text, as after redaction.
     """
     RetryExtraction: _aio.UnaryUnaryMultiCallable[_writer_service_pb2.RetryExtractionRequest, _writer_service_pb2.RetryExtractionResponse]  # type: ignore[assignment]
-    """Puts dead letters of extraction back into the queue. Idempotent."""
+    """Puts dead letters of extraction back into the queue, as if they had never failed. Idempotent; ids that are no dead letters are
+    passed over. Needs admin.
+    """
     RegisterPack: _aio.UnaryUnaryMultiCallable[_writer_service_pb2.RegisterPackRequest, _writer_service_pb2.RegisterPackResponse]  # type: ignore[assignment]
     """Registers a version of a domain pack. Idempotent; a stored version with other content is ALREADY_EXISTS (PACK_VERSION_CONFLICT). `default` and `memory` are refused."""
     UpdateNamespaceSettings: _aio.UnaryUnaryMultiCallable[_writer_service_pb2.UpdateNamespaceSettingsRequest, _writer_service_pb2.UpdateNamespaceSettingsResponse]  # type: ignore[assignment]
@@ -555,8 +567,9 @@ class WriterServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_writer_service_pb2.CaptureMessagesResponse, _abc.Awaitable[_writer_service_pb2.CaptureMessagesResponse]]:
         """Takes turns of a conversation. Injected memory blocks and service blocks are removed, secrets scrubbed, authors checked;
-        what is left becomes observations of kind `message`, queued for extraction. Each message has its own result; idempotent by
-        `conversation_id` and message id.
+        what is left becomes observations of kind `message`, queued for extraction. Each message has its own result, and a bad one
+        never fails its neighbours; all good ones are committed in one transaction, or none and the call fails. Idempotent by system,
+        `conversation_id` and message id; the same id with another text is ALREADY_EXISTS (OBSERVATION_CONFLICT).
         """
 
     @_abc_1.abstractmethod
@@ -566,7 +579,10 @@ class WriterServiceServicer(metaclass=_abc_1.ABCMeta):
         context: _ServicerContext,
     ) -> _typing.Union[_writer_service_pb2.ProposeFactsResponse, _abc.Awaitable[_writer_service_pb2.ProposeFactsResponse]]:
         """Takes facts that a client extracted from a stored observation. Code verifies each quote against the observation's text;
-        ungrounded ones are refused one by one. Accepted facts are INFERRED. Idempotent.
+        ungrounded ones are refused one by one. Accepted facts are INFERRED, asserted by one observation of kind `extraction`, whose
+        provenance names the one that they come from: redacting that takes them along. Atomic; idempotent: the same facts of the same
+        extractor are stored once. NOT_FOUND for an observation that is not stored or not visible; FAILED_PRECONDITION
+        (INVALID_STATE) for one without text, as after redaction.
         """
 
     @_abc_1.abstractmethod
@@ -575,7 +591,9 @@ class WriterServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _writer_service_pb2.RetryExtractionRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_writer_service_pb2.RetryExtractionResponse, _abc.Awaitable[_writer_service_pb2.RetryExtractionResponse]]:
-        """Puts dead letters of extraction back into the queue. Idempotent."""
+        """Puts dead letters of extraction back into the queue, as if they had never failed. Idempotent; ids that are no dead letters are
+        passed over. Needs admin.
+        """
 
     @_abc_1.abstractmethod
     def RegisterPack(

@@ -4,7 +4,7 @@ from collections.abc import Callable, Iterable, Iterator
 
 from services.writer.projection.schemas import Schema
 from shared.domain_packs.built_in import BUILT_IN
-from shared.domain_packs.id_pattern import compile_pattern
+from shared.domain_packs.id_pattern import compile_pattern, compile_relation
 from shared.domain_packs.key_template import KeyTemplate
 from shared.domain_packs.pack import Kind, Pack, Relation
 from shared.errors import Violation
@@ -81,6 +81,8 @@ def _of_relation(relation: Relation, known: frozenset[str], path: str) -> Iterat
         for place, kind in enumerate(kinds):
             if kind not in allowed:
                 yield Violation(f"{path}.{name}[{place}]", "must be a kind of this pack or of a built-in one")
+    for place, pattern in enumerate(relation.patterns):
+        yield from _checked(f"{path}.patterns[{place}]", lambda pattern=pattern: compile_relation(pattern))  # type: ignore[misc]
     if any(ord(sign) < 0x20 or sign == "\x7f" for sign in relation.relation):
         yield Violation(f"{path}.relation", "must not have control characters")
     if relation.on_conflict and not relation.is_single:
