@@ -22,7 +22,7 @@ class KnownVectors(EmbedderClient):
         super().__init__("", timeout_s=1.0, cached_queries=1)
         self._known = {each.text: QueryVector(fingerprint, encode_halfvec(each.vector)) for each in asked}
 
-    async def embed_query(self, text: str) -> QueryVector:
+    async def embed_query(self, text: str, fingerprint: str = "") -> QueryVector:
         """The vector of a known text. Raises KeyError for another."""
         return self._known[text]
 

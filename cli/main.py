@@ -11,6 +11,7 @@ os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
 import typer
 
 from cli.commands.as_of import as_of
+from cli.commands.audit import audit
 from cli.commands.calibrate import calibrate
 from cli.commands.context import context
 from cli.commands.correct import correct
@@ -25,10 +26,14 @@ from cli.commands.init_db import init_db
 from cli.commands.neighbours import neighbours
 from cli.commands.obsolete import obsolete
 from cli.commands.packs import packs
+from cli.commands.purge import purge, receipt, redact
 from cli.commands.reconcile import reconcile
 from cli.commands.record import record
 from cli.commands.record_git import record_git
+from cli.commands.reembed import reembed
 from cli.commands.retract import retract
+from cli.commands.rollback_source import rollback_source
+from cli.commands.scrub import scrub
 from cli.commands.search import search
 from cli.commands.status import status
 from cli.commands.trace import trace
@@ -73,12 +78,19 @@ app.command("correct", epilog=EXIT_CODES_HELP)(correct)
 app.command("retract", epilog=EXIT_CODES_HELP)(retract)
 app.command("obsolete", epilog=EXIT_CODES_HELP)(obsolete)
 app.command("reconcile", epilog=EXIT_CODES_HELP)(reconcile)
+app.command("redact", epilog=EXIT_CODES_HELP)(redact)
+app.command("purge", epilog=EXIT_CODES_HELP)(purge)
+app.command("rollback-source", epilog=EXIT_CODES_HELP)(rollback_source)
+app.command("receipt", epilog=EXIT_CODES_HELP)(receipt)
+app.command("scrub", epilog=EXIT_CODES_HELP)(scrub)
 app.command("curate", epilog=EXIT_CODES_HELP)(curate)
 app.command("calibrate", epilog=EXIT_CODES_HELP)(calibrate)
 app.command("health", epilog=EXIT_CODES_HELP)(health)
 app.command("status", epilog=EXIT_CODES_HELP)(status)
+app.add_typer(audit, name="audit", epilog=EXIT_CODES_HELP)
 app.add_typer(duplicates, name="duplicates", epilog=EXIT_CODES_HELP)
 app.add_typer(packs, name="packs", epilog=EXIT_CODES_HELP)
+app.add_typer(reembed, name="reembed", epilog=EXIT_CODES_HELP)
 
 
 def main() -> NoReturn:

@@ -48,6 +48,8 @@ class Plan:
     """Of the writer, the reader and the embedder; 0 is any free one."""
     dsn: str
     """The database; empty for a private Postgres in the data folder."""
+    embedder: str = ""
+    """Address of one more embedder, beside the one that is started; empty: none."""
 
 
 @dataclass(frozen=True)
@@ -111,14 +113,13 @@ async def _start_services(stack: AsyncExitStack, plan: Plan, dsn: str) -> list[_
     database = DatabaseSettings(dsn=dsn)
     writer_port, reader_port, embedder_port = plan.ports
     embedder = await _start(stack, "embedder", build_embedder(EmbedderSettings()), embedder_port)
+    embedders = ",".join(filter(None, (embedder.address, plan.embedder)))
     writer_settings = WriterSettings(
-        database=database, server=_server_settings(writer_port), embedding=EmbeddingSettings(target=embedder.address)
+        database=database, server=_server_settings(writer_port), embedding=EmbeddingSettings(target=embedders)
     )
     writer = await _start(stack, "writer", build_writer(writer_settings), writer_port)
     embed_timeout_s = float(os.environ.get(_EMBED_TIMEOUT_VARIABLE) or _EMBED_TIMEOUT_S)
-    reader_settings = ReaderSettings(
-        database=database, embedder_target=embedder.address, embed_timeout_s=embed_timeout_s
-    )
+    reader_settings = ReaderSettings(database=database, embedder_target=embedders, embed_timeout_s=embed_timeout_s)
     reader = await _start(stack, "reader", build_reader(reader_settings), reader_port)
     return [writer, reader, embedder]
 

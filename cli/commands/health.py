@@ -1,6 +1,6 @@
 """`palimpsest health`: whether a namespace's memory is well."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from palimpsest.v1.governance_pb2 import AgeBucket, MemoryHealth
 from palimpsest.v1.reader_service_pb2 import GetMemoryHealthRequest
@@ -29,6 +29,14 @@ def age(seconds: int) -> str:
     return f"{seconds} s"
 
 
+def mismatch(active: str, served: Iterable[str]) -> str:
+    """What is wrong where no model is served by whose vectors searches go, and the way out."""
+    return (
+        f"searched are vectors of {active}, served is {', '.join(served)}: serve that model again, or build vectors of "
+        "this one: palimpsest reembed start"
+    )
+
+
 def _rows(report: MemoryHealth) -> Iterator[tuple[str, str, str]]:
     yield "in no answer for 90 days", str(report.never_recalled), ""
     yield "facts whose evidence expires within 30 days", str(report.evidence_expiring), ""
@@ -40,6 +48,12 @@ def _rows(report: MemoryHealth) -> Iterator[tuple[str, str, str]]:
     yield "captured events that wait for extraction", *_by_age(report.extraction_backlog)
     yield "captured events that were given up", str(report.dead_letters), ""
     yield "duplicates that wait for a decision", str(report.duplicate_proposals), ""
+    if report.embedding_mismatch:
+        yield (
+            "model mismatch: searches go by words",
+            "",
+            mismatch(report.active_fingerprint, report.served_fingerprints),
+        )
 
 
 def _by_age(buckets: Sequence[AgeBucket]) -> tuple[str, str]:

@@ -12,6 +12,7 @@ from palimpsest.v1.embedder_service_pb2 import GetModelRequest
 from palimpsest.v1.reader_service_pb2 import GetNamespaceStatisticsRequest
 from palimpsest.v1.writer_service_pb2 import GetEmbeddingStatusRequest
 
+from cli.commands.health import mismatch
 from cli.failure import ExitCode, failure_of
 from cli.health import health_of
 from cli.options import Connection, Data, Json, Namespace, Target, connected
@@ -77,6 +78,13 @@ def _show(report: dict[str, Any], namespace: str) -> None:
             say("")
             say(title, "bold")
             _show_fields(report[part])
+    if report.get("embedding", {}).get("mismatch"):
+        say(f"  {_mismatch(report['embedding'])}", "yellow")
+
+
+def _mismatch(embedding: dict[str, Any]) -> str:
+    active = next(space["fingerprint"] for space in embedding["spaces"] if space["state"].endswith("_ACTIVE"))
+    return f"Searches go by words: {mismatch(active, embedding['served_fingerprints'])}"
 
 
 def _show_fields(fields: dict[str, Any], indent: str = "  ") -> None:

@@ -43,6 +43,14 @@ def up(
         str, typer.Option("--dsn", envvar=DSN_VARIABLE, help="Use this database instead of a private Postgres.")
     ] = "",
     namespace: Namespace = "default",
+    embedder: Annotated[
+        str,
+        typer.Option(
+            "--embedder",
+            metavar="ADDRESS",
+            help="host:port of one more embedder, whose model is to take the place of the present one: see 'reembed'.",
+        ),
+    ] = "",
 ) -> None:
     """Run the writer, the reader and the embedder on this machine until Ctrl-C or SIGTERM.
 
@@ -53,7 +61,7 @@ def up(
     with claimed(folder), _logging_to(folder / LOG_FILE):
         remove_endpoints(folder)  # of one that was killed
         try:
-            asyncio.run(_run(folder, parse_ports(ports), dsn, namespace))
+            asyncio.run(_run(folder, parse_ports(ports), dsn, namespace, embedder))
         finally:
             remove_endpoints(folder)
     note("Stopped. What was stored is kept.")
@@ -75,7 +83,7 @@ def parse_ports(text: str) -> tuple[int, int, int]:
     return numbers[0], numbers[1], numbers[2]
 
 
-async def _run(folder: Path, ports: tuple[int, int, int], dsn: str, namespace: str) -> None:
+async def _run(folder: Path, ports: tuple[int, int, int], dsn: str, namespace: str, embedder: str) -> None:
     # Not before it is needed: the other commands start without the services.
     from cli.system import Plan, run_system
 
@@ -87,7 +95,7 @@ async def _run(folder: Path, ports: tuple[int, int, int], dsn: str, namespace: s
         write_endpoints(folder, endpoints)
         _welcome(endpoints, folder, dsn, namespace)
 
-    await run_system(Plan(folder, ports, dsn), stop=stop, say=note, ready=ready)
+    await run_system(Plan(folder, ports, dsn, embedder), stop=stop, say=note, ready=ready)
 
 
 def _stop(stop: asyncio.Event) -> None:

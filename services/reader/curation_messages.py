@@ -35,6 +35,9 @@ def to_health(health: MemoryHealth) -> governance_pb2.MemoryHealth:
         rejected=health.rejected,
         embedding_backlog=_buckets(health.embedding_backlog),
         duplicate_proposals=health.duplicate_proposals,
+        active_fingerprint=health.active_fingerprint,
+        served_fingerprints=health.served_fingerprints,
+        embedding_mismatch=health.embedding_mismatch,
     )
 
 

@@ -1,8 +1,14 @@
-"""Has queries embedded and texts reranked, within a share of the call's time, and remembers queries' vectors."""
+"""Has queries embedded and texts reranked, within a share of the call's time, and remembers queries' vectors.
+
+One embedder, or several while a model is changed (EM-5): a query goes to the one whose model made the vectors that are
+searched.
+"""
 
 from __future__ import annotations
 
+import asyncio
 import math
+import time
 from collections import OrderedDict
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -22,6 +28,9 @@ from shared.telemetry import outgoing_metadata
 # Of the time that a call has left: the rest is for the search itself.
 _SHARE_OF_DEADLINE = 0.5
 
+# Where nobody serves the model that is searched by, it is looked for no more often.
+_LOOKS_APART_S = 1.0
+
 _CAUSES = {
     grpc.StatusCode.DEADLINE_EXCEEDED: Cause.TIMEOUT,
     grpc.StatusCode.FAILED_PRECONDITION: Cause.MODEL_MISMATCH,
@@ -39,37 +48,53 @@ class QueryVector:
 
 
 class EmbedderClient:
-    """The embedder as the reader uses it: one query at a time."""
+    """The embedders of a comma-separated list of addresses as the reader uses them: one query at a time."""
 
     def __init__(self, target: str, *, timeout_s: float, cached_queries: int) -> None:
-        self._target = target
+        self._addresses = [address.strip() for address in target.split(",") if address.strip()]
         self._timeout_s = timeout_s
         self._cached_queries = cached_queries
-        self._channel: grpc.aio.Channel | None = None
-        # By the text as it is sent, and not by its normal form: a model may tell case, and an answer must not depend
-        # on who asked before.
-        self._cache: OrderedDict[str, QueryVector] = OrderedDict()
+        self._channels: dict[str, grpc.aio.Channel] = {}
+        # Which model each address served when it was asked last; of none that gave no answer.
+        self._served: dict[str, str] = {}
+        self._looking = asyncio.Lock()
+        self._looked_at = -_LOOKS_APART_S
+        self.searched = ""
+        """Fingerprint of the vectors that were searched last: what the next query is likely to be compared with."""
+        # By model, and by the text as it is sent, and not by its normal form: a model may tell case, and an answer must
+        # not depend on who asked before.
+        self._cache: OrderedDict[tuple[str, str], QueryVector] = OrderedDict()
 
-    async def embed_query(self, text: str) -> QueryVector:
-        """The vector of a query. Raises SignalMissing with the cause where there is none in time."""
-        cached = self._cache.get(text)
+    async def embed_query(self, text: str, fingerprint: str = "") -> QueryVector:
+        """The vector of a query by that model; empty: by the one that the first address serves.
+
+        Raises SignalMissing with the cause where there is none in time, or nobody serves the model.
+        """
+        cached = self._cache.get((fingerprint, text))
         if cached is not None:
-            self._cache.move_to_end(text)
+            self._cache.move_to_end((fingerprint, text))
             return cached
-        vector = await self._embed(text)
+        vector = await self._embed(text, fingerprint)
         self._remember(text, vector)
         return vector
+
+    async def served_fingerprints(self) -> list[str]:
+        """The models that are served now, in the order of the addresses, each once."""
+        await self._look_round()
+        return list(dict.fromkeys(self._served[each] for each in self._addresses if each in self._served))
 
     async def rerank(self, query: str, texts: Sequence[str], *, timeout_s: float) -> list[float]:
         """What the cross-encoder says of each text, in their order, within the time and a share of the call's.
 
         Raises SignalMissing with the cause where it does not answer, or not with a number for each.
         """
-        if not self._target:
+        if not self._addresses:
             raise SignalMissing(Cause.UNAVAILABLE)
         request = pb.RerankRequest(query=query, documents=texts)
         try:
-            response = await self._stub().Rerank(request, timeout=_share(timeout_s), metadata=outgoing_metadata())
+            response = await self._stub(self._addresses[0]).Rerank(
+                request, timeout=_share(timeout_s), metadata=outgoing_metadata()
+            )
         except grpc.aio.AioRpcError as error:
             is_late = error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
             raise SignalMissing(Cause.TIMEOUT if is_late else Cause.UNAVAILABLE) from None
@@ -77,36 +102,66 @@ class EmbedderClient:
             raise SignalMissing(Cause.UNAVAILABLE)
         return list(response.scores)
 
-    def forget(self) -> None:
-        """Drops all remembered vectors: the vectors that are searched are of another model."""
-        self._cache.clear()
-
     async def close(self) -> None:
-        """Closes the connection."""
-        channel, self._channel = self._channel, None
-        if channel is not None:
+        """Closes the connections."""
+        channels, self._channels = self._channels, {}
+        for channel in channels.values():
             await channel.close()
 
-    async def _embed(self, text: str) -> QueryVector:
-        if not self._target:
-            raise SignalMissing(Cause.UNAVAILABLE)
-        request = pb.EmbedRequest(texts=[text], input_type=pb.INPUT_TYPE_QUERY)
+    async def _embed(self, text: str, fingerprint: str) -> QueryVector:
+        address = await self._address(fingerprint)
+        request = pb.EmbedRequest(texts=[text], input_type=pb.INPUT_TYPE_QUERY, expected_fingerprint=fingerprint)
         try:
-            response = await self._stub().Embed(request, timeout=_share(self._timeout_s), metadata=outgoing_metadata())
+            response = await self._stub(address).Embed(
+                request, timeout=_share(self._timeout_s), metadata=outgoing_metadata()
+            )
         except grpc.aio.AioRpcError as error:
-            raise SignalMissing(_CAUSES.get(error.code(), Cause.UNAVAILABLE)) from None
+            cause = _CAUSES.get(error.code(), Cause.UNAVAILABLE)
+            if cause is not Cause.TIMEOUT:
+                # Another address may serve the model by the next search.
+                self._served.pop(address, None)
+            raise SignalMissing(cause) from None
         return _vector(response)
 
-    def _stub(self) -> EmbedderServiceStub:
+    async def _address(self, fingerprint: str) -> str:
+        """Who serves the model. Raises SignalMissing where nobody does."""
+        if not self._addresses:
+            raise SignalMissing(Cause.UNAVAILABLE)
+        if not fingerprint or len(self._addresses) == 1:
+            # A single one is simply asked, and refuses what it does not serve.
+            return self._addresses[0]
+        if fingerprint not in self._served.values():
+            async with self._looking:
+                if time.monotonic() - self._looked_at >= _LOOKS_APART_S:
+                    await self._look_round()
+        for address in self._addresses:
+            if self._served.get(address) == fingerprint:
+                return address
+        all_answer = len(self._served) == len(self._addresses)
+        raise SignalMissing(Cause.MODEL_MISMATCH if all_answer else Cause.UNAVAILABLE)
+
+    async def _look_round(self) -> None:
+        await asyncio.gather(*(self._look_at(address) for address in self._addresses))
+        self._looked_at = time.monotonic()
+
+    async def _look_at(self, address: str) -> None:
+        try:
+            model = await self._stub(address).GetModel(
+                pb.GetModelRequest(), timeout=_share(self._timeout_s), metadata=outgoing_metadata()
+            )
+        except grpc.aio.AioRpcError:
+            self._served.pop(address, None)
+        else:
+            self._served[address] = model.fingerprint.id
+
+    def _stub(self, address: str) -> EmbedderServiceStub:
         # Made at first use: a channel belongs to the loop that runs then.
-        if self._channel is None:
-            self._channel = grpc.aio.insecure_channel(self._target)
-        return EmbedderServiceStub(self._channel)
+        if address not in self._channels:
+            self._channels[address] = grpc.aio.insecure_channel(address)
+        return EmbedderServiceStub(self._channels[address])
 
     def _remember(self, text: str, vector: QueryVector) -> None:
-        if self._cache and next(iter(self._cache.values())).fingerprint != vector.fingerprint:
-            self.forget()
-        self._cache[text] = vector
+        self._cache[vector.fingerprint, text] = vector
         while len(self._cache) > self._cached_queries:
             self._cache.popitem(last=False)
 

@@ -268,7 +268,9 @@ class ReaderServicer(AuditRpcs, ContextRpcs, pb_grpc.ReaderServiceServicer):
         self, request: pb.GetMemoryHealthRequest, context: grpc.aio.ServicerContext
     ) -> pb.GetMemoryHealthResponse:
         """Reports on a namespace's health."""
-        return pb.GetMemoryHealthResponse(health=to_health(await get_memory_health(await self._reading(request))))
+        context = await self._reading(request)
+        served = await self.retriever.embedder.served_fingerprints()
+        return pb.GetMemoryHealthResponse(health=to_health(await get_memory_health(context, served)))
 
     async def Digest(self, request: pb.DigestRequest, context: grpc.aio.ServicerContext) -> pb.DigestResponse:
         """Hashes a namespace's state."""

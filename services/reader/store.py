@@ -341,6 +341,11 @@ class Snapshot:
         """The rows of a statement of another file that begins with the same three arguments."""
         return await self._fetch(statement, *arguments)
 
+    async def active_fingerprint(self) -> str:
+        """Whose vectors are searched; empty where there are none."""
+        row = await self._connection.fetchrow(_SQL.active_space)
+        return row["fingerprint"] if row else ""
+
     async def _active_vectors(self) -> str:
         """The table of the active space, read once a snapshot; empty where there is none."""
         if self._vectors is None:

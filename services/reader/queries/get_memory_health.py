@@ -38,13 +38,21 @@ class MemoryHealth:
     rejected: Mapping[str, int]
     embedding_backlog: tuple[AgeCount, ...]
     duplicate_proposals: int
+    active_fingerprint: str = ""
+    served_fingerprints: Sequence[str] = ()
     # "In no answer for 90 days" can only be said where answers have been recorded for 90 days. They are not yet, and
     # what is not known must not be reported as a finding: zero, until there are traces that go back so far.
     never_recalled: int = 0
 
+    @property
+    def embedding_mismatch(self) -> bool:
+        """Whether models are served, but not the one of the vectors that are searched (EM-4)."""
+        is_known = bool(self.active_fingerprint and self.served_fingerprints)
+        return is_known and self.active_fingerprint not in self.served_fingerprints
 
-async def get_memory_health(context: ReadContext) -> MemoryHealth:
-    """The report; zeros for an unknown namespace."""
+
+async def get_memory_health(context: ReadContext, served_fingerprints: Sequence[str] = ()) -> MemoryHealth:
+    """The report, with the models that are served now; zeros for an unknown namespace."""
 
     async def work(snapshot: Snapshot) -> MemoryHealth:
         namespace = await acting(snapshot)
@@ -57,6 +65,8 @@ async def get_memory_health(context: ReadContext) -> MemoryHealth:
             rejected={row["reason"]: row["number"] for row in await snapshot.run(_SQL.rejections)},
             embedding_backlog=_ages(await snapshot.run(_SQL.backlog_by_age, list(BACKLOG_AGES_S))),
             duplicate_proposals=proposals["number"],
+            active_fingerprint=await snapshot.active_fingerprint(),
+            served_fingerprints=served_fingerprints,
         )
 
     return await context.snapshot(work)

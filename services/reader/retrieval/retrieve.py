@@ -31,8 +31,15 @@ from services.reader.view import View
 
 T = TypeVar("T")
 
+# A model is changed a few times a year; a search that meets it more often goes by words.
+_MOST_SWITCHES = 2
+
 _WORD = re.compile(r"\w+")
 _ENTITIES = frozenset({ItemKind.ENTITY, ItemKind.RECORD})
+
+
+class SpaceSwitched(Exception):
+    """Vectors of another model are searched than the query was embedded by."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,28 +116,51 @@ class Retriever:
         A missing vector degrades the answer; a failing database fails it.
         """
         begun = perf_counter()
-        vector = await self._vector(query)
+        for _ in range(_MOST_SWITCHES):
+            try:
+                return await self._find(view, query, work, begun, timeout_s=timeout_s, follows=True)
+            except SpaceSwitched:
+                # Before anything was compared, and before `work` was run.
+                continue
+        return await self._find(view, query, work, begun, timeout_s=timeout_s, follows=False)
+
+    async def _find(
+        self,
+        view: View,
+        query: Query,
+        work: Callable[[Snapshot, Retrieved], Awaitable[T]],
+        begun: float,
+        *,
+        timeout_s: float,
+        follows: bool,
+    ) -> T:
+        """One try; `follows`: raises SpaceSwitched where other vectors are searched than the query was embedded for."""
+        expected = self.embedder.searched
+        vector = await self._vector(query, expected)
         embedded_ms = (perf_counter() - begun) * 1000
 
         async def both(snapshot: Snapshot) -> T:
-            found = await self._reranked(snapshot, query, await self._found(snapshot, query, vector))
+            found = await self._found(snapshot, query, vector, expected if follows else None)
+            found = await self._reranked(snapshot, query, found)
             return await work(snapshot, replace(found, timings_ms={"embed": embedded_ms, **found.timings_ms}))
 
         return await self.store.snapshot(view, both, timeout_s=timeout_s, searches=True)
 
-    async def _vector(self, query: Query) -> QueryVector | Cause | None:
+    async def _vector(self, query: Query, fingerprint: str) -> QueryVector | Cause | None:
         """The query's vector, or why it is missing. Asked for before a connection is held. None: not wanted."""
         if Signal.VECTOR not in looked_up(query.mode):
             return None
         try:
-            return await self.embedder.embed_query(query.text[: tuning.QUERY_CHARS])
+            return await self.embedder.embed_query(query.text[: tuning.QUERY_CHARS], fingerprint)
         except SignalMissing as missing:
             return missing.cause
 
-    async def _found(self, snapshot: Snapshot, query: Query, vector: QueryVector | Cause | None) -> Retrieved:
+    async def _found(
+        self, snapshot: Snapshot, query: Query, vector: QueryVector | Cause | None, expected: str | None
+    ) -> Retrieved:
         begun = perf_counter()
         space = await snapshot.prepare_search(query.wanted)
-        vector = self._comparable(vector, space)
+        vector = self._comparable(vector, space, expected)
         halfvec = vector.halfvec if isinstance(vector, QueryVector) else None
         words = query.text if Signal.LEXICAL in looked_up(query.mode) else ""
         wanted, limit = await by_all_names(snapshot, query.wanted), max(tuning.SIGNAL_CANDIDATES, query.limit)
@@ -198,14 +228,21 @@ class Retriever:
             timings_ms={**found.timings_ms, **made.timings_ms},
         )
 
-    def _comparable(self, vector: QueryVector | Cause | None, space: SearchSpace) -> QueryVector | Cause | None:
-        """The vector, if it is of the space that is searched: vectors of two models are never compared."""
-        if not isinstance(vector, QueryVector) or vector.fingerprint == space.fingerprint:
+    def _comparable(
+        self, vector: QueryVector | Cause | None, space: SearchSpace, expected: str | None
+    ) -> QueryVector | Cause | None:
+        """The vector, if it is of the space that is searched: vectors of two models are never compared.
+
+        Raises SpaceSwitched, where that space is another than was `expected`: its model may be served too.
+        """
+        self.embedder.searched = space.fingerprint
+        if vector is None or (isinstance(vector, QueryVector) and vector.fingerprint == space.fingerprint):
             return vector
         if not space.fingerprint:
-            return Cause.NO_VECTORS if space.passages else None
-        self.embedder.forget()
-        return Cause.MODEL_MISMATCH
+            return vector if isinstance(vector, Cause) else Cause.NO_VECTORS if space.passages else None
+        if expected is not None and expected != space.fingerprint:
+            raise SpaceSwitched
+        return vector if isinstance(vector, Cause) else Cause.MODEL_MISMATCH
 
 
 async def _about_asked(

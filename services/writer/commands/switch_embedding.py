@@ -62,7 +62,5 @@ async def make_active(
 
 
 async def _is_whole(connection: Connection, space: Space) -> bool:
-    """Whether nothing waits in the space alone. Raises InvalidState where it is far from that."""
-    if not space.is_filled:
-        raise InvalidState(WAITING)
-    return not await QueueStore(connection).waits_in(space.fingerprint)
+    """Whether nothing waits in the space alone."""
+    return space.is_filled and not await QueueStore(connection).waits_in(space.fingerprint)

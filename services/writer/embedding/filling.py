@@ -29,10 +29,9 @@ async def fill_on(database: Database, space: Space) -> int:
         if so_far.is_new or not so_far.is_settled:
             return 0
         look = await store.look_through(space, so_far, _PASSAGES_A_PART)
-        if look is None:
-            await store.note_filling(space.fingerprint, so_far.namespace, so_far.passage_id, is_filled=True)
-            return 0
-        await store.note_filling(space.fingerprint, look.namespace, look.passage_id, is_filled=False)
+        # What is written behind the last one waits in all spaces.
+        is_filled = look.number < _PASSAGES_A_PART
+        await store.note_filling(space.fingerprint, look.namespace, look.passage_id, is_filled=is_filled)
         return look.number
 
     return await database.transaction(work, timeout_s=STATEMENT_TIMEOUT_S)

@@ -95,11 +95,11 @@ class SpaceStore:
         """Remember which transactions have to end before the space is filled."""
         await self._connection.fetch(_statements.set_barrier, fingerprint)
 
-    async def look_through(self, space: Space, after: Filling, count: int) -> Look | None:
-        """Let those of the next `count` passages that have no vector in the space wait for it. None: there are none."""
+    async def look_through(self, space: Space, after: Filling, count: int) -> Look:
+        """Let those of the next `count` passages that have no vector in the space wait for it; fewer: all were seen."""
         statement = _statements.with_table("look_through", vectors=space.table_name)
         row = await self._connection.fetchrow(statement, space.fingerprint, after.namespace, after.passage_id, count)
-        return None if row is None else Look(*row)
+        return Look(0, after.namespace, after.passage_id) if row is None else Look(*row)
 
     async def note_filling(self, fingerprint: str, namespace: str, passage_id: int, *, is_filled: bool) -> None:
         """Remember how far a space is filled."""
