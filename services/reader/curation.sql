@@ -57,7 +57,7 @@ WHERE f.namespace = $1
     AND (f.expires_at <= $4::timestamptz OR (
         SELECT max(o.recorded_at) + make_interval(secs => $5::float8)
         FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
-        WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id) <= $4)
+        WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id AND visible(o.restricting, $2, $3)) <= $4)
     AND (f.valid_from IS NULL OR f.valid_from <= now())
     AND (f.valid_to IS NULL OR f.valid_to > now())
     AND visible(f.restricting, $2, $3)
@@ -118,5 +118,6 @@ GROUP BY age.from_s
 ORDER BY age.from_s;
 
 -- name: rejections
--- Input that was refused, by reason. What was refused is stored nowhere, so the counts are everybody's.
-SELECT reason, number FROM rejections WHERE namespace = $1 AND visible('{}', $2, $3) ORDER BY reason;
+-- Input that was refused, by reason. What was refused is stored nowhere, so nobody knows under which labels it was sent: told only
+-- to those from whom labels hide nothing.
+SELECT reason, number FROM rejections WHERE namespace = $1 AND $3 AND $2::text[] IS NOT NULL ORDER BY reason;

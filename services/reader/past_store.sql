@@ -94,7 +94,7 @@ LIMIT $5;
 -- name: get_entities
 -- Of the entities with the keys $5, which the caller may see now, those that were known, each with the observations that had written it, newest first.
 SELECT e.*, coalesce(evidence.ids, '{}') AS observation_ids, evidence.number AS observation_count,
-    evidence.last_seen_then
+    evidence.last_seen_then, greatest(evidence.named_at, e.recorded_at) AS recorded_at
 FROM (
     SELECT here.* FROM entities AS here
     WHERE here.namespace = $1 AND here.natural_key = ANY ($5)
@@ -113,7 +113,8 @@ CROSS JOIN LATERAL (
         (array_agg(ee.observation_id ORDER BY ee.occurred_at DESC, ee.observation_id DESC)
             FILTER (WHERE visible(o.restricting, $2, $3)))[:100] AS ids,
         count(*) FILTER (WHERE visible(o.restricting, $2, $3)) AS number,
-        max(ee.occurred_at) AS last_seen_then
+        max(ee.occurred_at) FILTER (WHERE visible(o.restricting, $2, $3)) AS last_seen_then,
+        min(o.recorded_at) FILTER (WHERE visible(o.restricting, $2, $3)) AS named_at
     FROM entity_evidence AS ee JOIN observations AS o USING (namespace, observation_id)
     WHERE ee.namespace = $1 AND ee.natural_key = e.natural_key
         AND coalesce((SELECT known_at FROM changes AS c WHERE c.namespace = $1 AND c.change_id = o.change_id),

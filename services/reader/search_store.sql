@@ -34,7 +34,8 @@ FROM (
 
 -- name: prepare_labelled_search
 -- As above, where labels hide something: also which sets of labels caller and request ($5) let through; NULL where the
--- namespace has more than $6 sets; of at most $7 passages it is small. Each set is found by one step over the index, however many rows have it.
+-- namespace has more than $6 sets; of at most $7 passages it is small. How it is searched goes by what the caller may see of it, so that
+-- what is hidden changes no score; how that is planned goes by all. Each set is found by one step over the index, however many rows have it.
 WITH RECURSIVE met AS (
     (
         SELECT label_set(restricting, applies) AS id, restricting, applies
@@ -86,7 +87,7 @@ counted AS (
 )
 SELECT size.passages, space.fingerprint, space.table_name, space.first_pass, space.first_pass_dimension,
     CASE WHEN label_sets.are_all THEN applying END AS label_sets,
-    {settings} AS settings, {has_edges} AS has_edges, few.are_all AS is_few, {planned}
+    {settings} AS settings, {has_edges} AS has_edges, size.passages <= $7 AS is_few, {planned}
 FROM (
         SELECT count(*) <= $7 AS are_all
         FROM (SELECT FROM passages WHERE namespace = $1 AND NOT hidden LIMIT $7::bigint + 1) AS some_of_all

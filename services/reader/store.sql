@@ -32,6 +32,9 @@ ORDER BY item.place, o.occurred_at, o.observation_id;
 -- The entities with the keys $4 that the caller may see, in no order, each with the observations that wrote it, newest first.
 SELECT e.*, mark.last_confirmed_at,
     coalesce(evidence.ids, '{}') AS observation_ids, evidence.number AS observation_count,
+    -- Not before, or after, what the caller may see of it.
+    coalesce(evidence.last_seen_at, e.last_seen_at) AS last_seen_at,
+    greatest(evidence.recorded_at, e.recorded_at) AS recorded_at,
     weighed.trust,
     stale.item_key IS NOT NULL AS is_stale,
     coalesce((
@@ -53,7 +56,7 @@ FROM entities AS e
         ON stale.namespace = $1 AND stale.item_kind = 3 AND stale.item_key = e.natural_key
 CROSS JOIN LATERAL (
     SELECT (array_agg(ee.observation_id ORDER BY ee.occurred_at DESC, ee.observation_id DESC))[:100] AS ids,
-        count(*) AS number
+        count(*) AS number, max(ee.occurred_at) AS last_seen_at, min(o.recorded_at) AS recorded_at
     FROM entity_evidence AS ee JOIN observations AS o USING (namespace, observation_id)
     WHERE ee.namespace = $1 AND ee.natural_key = e.natural_key AND visible(o.restricting, $2, $3) AND NOT o.withdrawn
 ) AS evidence
@@ -259,7 +262,10 @@ LIMIT $6;
 SELECT c.source_key, c.relation, c.target_kind, c.target_ref, c.source_hint, c.recorded_at
 FROM link_claims AS c
 WHERE c.namespace = $1
-    AND c.target_key IS NULL
+    -- A target that the caller may not see has not arrived.
+    AND (c.target_key IS NULL OR NOT EXISTS (
+        SELECT FROM entities AS e
+        WHERE e.namespace = $1 AND e.natural_key = c.target_key AND visible(e.restricting, $2, $3)))
     AND NOT EXISTS (
         SELECT FROM entities AS e WHERE e.namespace = $1 AND e.natural_key = c.source_key AND e.withdrawn)
     AND NOT EXISTS (
@@ -319,7 +325,11 @@ SELECT
     (SELECT count(*) FROM unembedded AS q JOIN passages AS p USING (namespace, passage_id)
      WHERE q.namespace = $1 AND p.kind = 1 AND NOT p.hidden AND visible(p.restricting, $2, $3)) AS unembedded_chunks,
     (SELECT count(*) FROM link_claims AS c
-     WHERE c.namespace = $1 AND c.target_key IS NULL AND NOT EXISTS (
+     WHERE c.namespace = $1
+        AND (c.target_key IS NULL OR NOT EXISTS (
+            SELECT FROM entities AS e
+            WHERE e.namespace = $1 AND e.natural_key = c.target_key AND visible(e.restricting, $2, $3)))
+        AND NOT EXISTS (
         SELECT FROM entities AS e WHERE e.namespace = $1 AND e.natural_key = c.source_key AND e.withdrawn)
         AND ($3 OR (
         NOT EXISTS (

@@ -65,7 +65,7 @@ async def embed_all(seed: Seed, bundled: Vectors) -> str:
     """Gives every passage its vector, as the writer's loop would; returns the table."""
     table = await seed.space(bundled.fingerprint, bundled.dimension)
     rows = await seed.connection.fetch("SELECT passage_id, title, heading, text FROM passages WHERE NOT hidden")
-    texts = [_embedded_text(row["title"], row["heading"], row["text"]) for row in rows]
+    texts = [embedded_text(row["title"], row["heading"], row["text"]) for row in rows]
     response = await bundled.stub.Embed(
         embedding.EmbedRequest(texts=texts, input_type=embedding.INPUT_TYPE_PASSAGE), timeout=60
     )
@@ -74,6 +74,7 @@ async def embed_all(seed: Seed, bundled: Vectors) -> str:
     return table
 
 
-def _embedded_text(title: str, heading: str, text: str) -> str:
+def embedded_text(title: str, heading: str, text: str) -> str:
+    """What is embedded of a passage (DO-3)."""
     head = " — ".join(filter(None, (title, heading)))
     return f"{head}\n{text}" if head else text

@@ -5,10 +5,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from functools import cache
+from itertools import chain
 from typing import Any, Self
 
 from services.writer.projection import json_object
 from services.writer.projection.rows import EntityWrite, FactWrite, Stamp
+from shared.labels import split
 from shared.timestamps import from_microseconds
 
 KIND_OF_UNTYPED = "entity"
@@ -42,6 +44,8 @@ class EntityState:
     status: int = 1
     expires_at: datetime | None = None
     scopes: tuple[str, ...] = ()
+    restricting: tuple[str, ...] = ()
+    """Those of `scopes` that hide it; of an entity that was given no labels those that it inherits."""
     provenance: bytes = b""
     pii_categories: tuple[str, ...] = ()
     placeholder: bool = True
@@ -89,8 +93,8 @@ class FactState:
 def merge_entity(current: EntityState | None, writes: Sequence[EntityWrite]) -> EntityState:
     """Returns what the stored state and the writes, all of one key, come to. Without a state, at least one write.
 
-    Each field has the value of the greatest stamp. The kind that nobody asserted is the type of the key, else `entity`,
-    else, while the entity is a placeholder, empty.
+    Each field has the value of the greatest stamp. Labels that nobody gave are inherited from who named it. The kind
+    that nobody asserted is the type of the key, else `entity`, else, while the entity is a placeholder, empty.
     """
     latest = _Latest.of(current.stamps, current.attributes) if current else _Latest({}, {})
     for write in writes:
@@ -107,7 +111,9 @@ def merge_entity(current: EntityState | None, writes: Sequence[EntityWrite]) -> 
         "attributes": latest.attributes_text(),
         "stamps": latest.stamps_text(),
     }
-    return replace(current, **columns) if current else EntityState(natural_key=writes[0].key, **columns)
+    merged = replace(current, **columns) if current else EntityState(natural_key=writes[0].key, **columns)
+    given = "scopes" in latest.stamps
+    return replace(merged, restricting=tuple(split(merged.scopes)[0]) if given else inherited_labels(current, writes))
 
 
 def merge_fact(current: FactState | None, writes: Sequence[FactWrite]) -> FactState:
@@ -182,6 +188,14 @@ def _default_kind(stored: str, writes: Iterable[EntityWrite], placeholder: bool)
     # The type is read from the key, so that all writes of a key that give one give the same.
     typed = max([stored if stored != KIND_OF_UNTYPED else "", *(write.default_kind for write in writes)])
     return typed or ("" if placeholder else KIND_OF_UNTYPED)
+
+
+def inherited_labels(current: EntityState | None, writes: Iterable[EntityWrite]) -> tuple[str, ...]:
+    """The labels that hide an entity which was given none: none where it was named openly, else all of those who did."""
+    named = [write.inherited for write in writes if write.inherited is not None]
+    if current is not None:
+        named.append(current.restricting)
+    return tuple(sorted({*chain.from_iterable(named)})) if all(named) else ()
 
 
 def _first_state(write: FactWrite) -> FactState:

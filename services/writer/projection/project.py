@@ -17,9 +17,10 @@ from services.writer.projection.memory_record import memory_record_rows
 from services.writer.projection.messages import Assertion, Observation
 from services.writer.projection.observed_content import observation_rows
 from services.writer.projection.packs import FREE, Packs
-from services.writer.projection.refusal import Refused
 from services.writer.projection.personal_data import personal_data
+from services.writer.projection.refusal import Refused
 from services.writer.projection.rows import Failure, Passage, Projection
+from shared.labels import split
 
 Row = TypeVar("Row")
 
@@ -35,11 +36,11 @@ def project(namespace: str, observation: Observation, observation_id: str, packs
         ValueError: `occurred_at` lies outside the years 0001 to 9999.
     """
     context = context_of(namespace, observation, observation_id, packs)
-    rows = [observation_rows(observation, context)]
+    rows = [_inheriting(observation_rows(observation, context), None, context)]
     failures: list[Failure] = []
     for index, assertion in enumerate(observation.assertions):
         try:
-            rows.append(_rows(assertion, context, index))
+            rows.append(_inheriting(_rows(assertion, context, index), assertion, context))
         except Refused as refused:
             failures.append(_failure(refused, index))
     projection = Projection(
@@ -57,8 +58,8 @@ def project(namespace: str, observation: Observation, observation_id: str, packs
         passages=_last_of_each(rows),
         failures=tuple(failures),
     )
-
     return replace(projection, personal_data=personal_data(projection)) if packs.protects else projection
+
 
 def _rows(assertion: Assertion, context: Context, index: int) -> AssertionRows:
     match assertion.WhichOneof("assertion"):
@@ -79,6 +80,20 @@ def _rows(assertion: Assertion, context: Context, index: int) -> AssertionRows:
         case "correction":
             return correction_rows(assertion.correction, context, index)
     raise Refused("assertion", "must assert something")
+
+
+def _inheriting(rows: AssertionRows, assertion: Assertion | None, context: Context) -> AssertionRows:
+    """The rows, in which each entity is named under the labels of the assertion that names it."""
+    restricting, _ = split(context.labels(_own_labels(assertion) if assertion else ()))
+    if not restricting:
+        return rows
+    return replace(rows, entities=tuple(replace(each, inherited=tuple(restricting)) for each in rows.entities))
+
+
+def _own_labels(assertion: Assertion) -> Iterable[str]:
+    said = getattr(assertion, assertion.WhichOneof("assertion") or "")
+    own: Iterable[str] = getattr(getattr(said, "replacement", said), "scopes", ())
+    return own
 
 
 def _failure(refused: Refused, index: int) -> Failure:

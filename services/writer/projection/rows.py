@@ -31,6 +31,9 @@ class EntityWrite:
     fields: Mapping[str, Any] = field(default_factory=dict)
     # Whether it says that the entity exists; without it, and without anybody else's, the entity is a placeholder.
     described: bool = False
+    # The restricting labels under which it is named; none: openly; None: nobody named it. They hide an entity that was
+    # given no labels itself, so that a name that only hidden observations use is hidden too.
+    inherited: tuple[str, ...] | None = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,175 @@
+"""Makes memories of worlds in databases of their own, in which nothing tells the time at which they were made."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from datetime import UTC, datetime, timedelta
+from typing import Any
+
+import asyncpg
+import grpc.aio
+import numpy as np
+from palimpsest.v1 import embedder_service_pb2 as embedding
+from palimpsest.v1.namespace_pb2 import NamespaceSettings
+
+from services.reader.service import build_service
+from services.reader.settings import ReaderSettings
+from services.writer.applier import Applier
+from services.writer.commands.decide_duplicate import Decision, decide_duplicate
+from services.writer.commands.register_pack import register_pack
+from services.writer.commands.run_curation import run_curation
+from services.writer.commands.update_namespace_settings import update_namespace_settings
+from services.writer.messages import assertion_count, prepare
+from services.writer.namespaces.messages import to_definition, to_settings
+from shared.database import Database
+from shared.embedded_postgres import EmbeddedPostgres
+from shared.settings import DatabaseSettings
+from tests.conftest import created
+from tests.integration.configuring import enabled
+from tests.integration.reader_process import Vectors, embedded_text
+from tests.integration.reader_seed import Seed, seeding
+from tests.integration.writing import NAMESPACE, serving
+from tests.property.worlds import OPEN, PACK, World
+
+OPTIONS = (("grpc.max_receive_message_length", 32 * 1024 * 1024),)
+
+_CLOCKS = """
+SELECT c.table_name, c.column_name
+FROM information_schema.columns AS c JOIN information_schema.tables AS t USING (table_schema, table_name)
+WHERE c.table_schema = 'public' AND t.table_type = 'BASE TABLE' AND c.column_default LIKE '%clock_timestamp()%'
+ORDER BY 1, 2
+"""
+_CHANGES = """
+SELECT c.change_id, o.external_id
+FROM changes AS c LEFT JOIN observations AS o USING (namespace, change_id)
+ORDER BY c.change_id
+"""
+
+
+@asynccontextmanager
+async def memory(
+    postgres: EmbeddedPostgres, template: str, world: World, begun: datetime, vectors: Vectors | None
+) -> AsyncIterator[str]:
+    """A database that remembers a world; as if all had been stored at the moment `begun`, but for the order."""
+    async with created(postgres, template) as dsn:
+        await _remember(dsn, world)
+        connection = await asyncpg.connect(dsn)
+        try:
+            await _settle_clocks(connection, world, begun)
+        finally:
+            await connection.close()
+        if vectors is not None:
+            async with seeding(dsn) as seed:
+                await _embed(seed, vectors)
+        yield dsn
+
+
+_embedded: dict[str, np.ndarray[Any, Any]] = {}
+
+
+async def _embed(seed: Seed, vectors: Vectors) -> None:
+    """Gives every passage its vector. Each text by itself: its last digits depend on those of its batch."""
+    table = await seed.space(vectors.fingerprint, vectors.dimension)
+    rows = await seed.connection.fetch("SELECT passage_id, title, heading, text FROM passages WHERE NOT hidden")
+    texts = {row["passage_id"]: embedded_text(row["title"], row["heading"], row["text"]) for row in rows}
+    for text in texts.values():
+        if text not in _embedded:
+            request = embedding.EmbedRequest(texts=[text], input_type=embedding.INPUT_TYPE_PASSAGE)
+            [result] = (await vectors.stub.Embed(request, timeout=60)).results
+            _embedded[text] = np.frombuffer(result.vector.halfs, dtype="<f2")
+    await seed.vectors(table, {passage_id: _embedded[text] for passage_id, text in texts.items()})
+
+
+async def _remember(dsn: str, world: World) -> None:
+    database = Database.open(DatabaseSettings(dsn=dsn, pool_max=2))
+    try:
+        await _enable_pack(database)
+        applier = Applier(database, assertion_count)
+        for each in world.said:
+            await applier.apply([prepare(NAMESPACE, each.observation, "", "someone")])
+        await run_curation(database, namespace=NAMESPACE, max_items=0, timeout_s=None)
+        await _decide(database)
+        await run_curation(database, namespace=NAMESPACE, max_items=0, timeout_s=None)
+    finally:
+        await database.close()
+
+
+async def _enable_pack(database: Database) -> None:
+    definition, content_hash = to_definition(PACK)
+    await register_pack(
+        database, namespace=NAMESPACE, definition=definition, content_hash=content_hash, by="tests", timeout_s=None
+    )
+    await update_namespace_settings(
+        database,
+        Applier(database, assertion_count).packs,
+        namespace=NAMESPACE,
+        settings=to_settings(NamespaceSettings(packs=enabled(PACK))),
+        expected_version=None,
+        updated_by="tests",
+        reason="",
+        timeout_s=None,
+    )
+
+
+async def _decide(database: Database) -> None:
+    """Confirms a proposal about open entities, and one about hidden ones."""
+    async with database.connection() as connection:
+        rows = await connection.fetch(
+            "SELECT proposal_id, first_key = ANY ($1) AND second_key = ANY ($1) AS is_open,"
+            " first_key <> ALL ($1) AND second_key <> ALL ($1) AS is_hidden"
+            " FROM duplicate_proposals WHERE state = 1 ORDER BY proposal_id",
+            list(OPEN),
+        )
+    for sort in ("is_open", "is_hidden"):
+        for row in [row for row in rows if row[sort]][:1]:
+            await decide_duplicate(
+                database,
+                namespace=NAMESPACE,
+                proposal_id=row["proposal_id"],
+                decision=Decision.CONFIRM,
+                by="tests",
+                reason="",
+                timeout_s=None,
+            )
+
+
+async def _settle_clocks(connection: asyncpg.Connection[asyncpg.Record], world: World, begun: datetime) -> None:
+    """Sets every clock to one moment, and those of changes to one second after another of what was said openly."""
+    await connection.execute("SET session_replication_role = replica")
+    for table, column in await connection.fetch(_CLOCKS):
+        await connection.execute(f'UPDATE "{table}" SET "{column}" = $1', begun)
+    for table in ("fact_versions", "entity_versions", "link_versions"):
+        await connection.execute(
+            f"UPDATE {table} SET state = state || jsonb_build_object('recorded_at', $1::timestamptz)", begun
+        )
+    # Curation weighs by the age of things, to the microsecond.
+    await connection.execute("UPDATE entity_trust SET trust = round(trust::numeric, 3)")
+    hidden = {each.observation.source.external_id for each in world.said if each.is_hidden}
+    seconds = 0.0
+    for change_id, external_id in await connection.fetch(_CHANGES):
+        seconds = seconds + 0.001 if external_id is None or external_id in hidden else float(int(seconds) + 1)
+        await connection.execute(
+            "UPDATE changes SET known_at = $2 WHERE change_id = $1", change_id, begun + timedelta(seconds=seconds)
+        )
+
+
+def past(begun: datetime, said: int) -> Sequence[datetime]:
+    """Moments between what was said openly."""
+    return [begun + timedelta(seconds=second + 0.9) for second in (said // 2,)]
+
+
+def three_days_ago() -> datetime:
+    """Where ages are counted in hours or days, it is the same age for as long as a test runs."""
+    return datetime.now(UTC).replace(microsecond=0) - timedelta(days=3)
+
+
+@asynccontextmanager
+async def reading(dsn: str, grants: object, **settings: object) -> AsyncIterator[grpc.aio.Channel]:
+    """A reader whose callers show tokens."""
+    made = ReaderSettings(database=DatabaseSettings(dsn=dsn), **settings)  # type: ignore[arg-type]
+    async with (
+        serving(build_service(made), auth_mode="static", auth_grants_file=grants) as target,
+        grpc.aio.insecure_channel(target, options=OPTIONS) as channel,
+    ):
+        yield channel
