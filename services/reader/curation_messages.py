@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from palimpsest.v1 import entity_pb2, governance_pb2
 
 from services.reader.messages import optional_time
+from services.reader.queries.get_extraction_queue import ExtractionQueue
 from services.reader.queries.get_memory_health import AgeCount, MemoryHealth
 from services.reader.rows import Row
 from shared.timestamps import from_datetime
@@ -35,9 +36,22 @@ def to_health(health: MemoryHealth) -> governance_pb2.MemoryHealth:
         rejected=health.rejected,
         embedding_backlog=_buckets(health.embedding_backlog),
         duplicate_proposals=health.duplicate_proposals,
+        stripped=health.stripped,
+        extraction_backlog=_buckets(health.extraction_backlog),
+        dead_letters=health.dead_letters,
         active_fingerprint=health.active_fingerprint,
         served_fingerprints=health.served_fingerprints,
         embedding_mismatch=health.embedding_mismatch,
+    )
+
+
+def to_extraction_queue(queue: ExtractionQueue) -> governance_pb2.ExtractionQueue:
+    """What waits for extraction."""
+    return governance_pb2.ExtractionQueue(
+        depth=queue.depth,
+        oldest_age_s=queue.oldest_age_s,
+        dead_letters=queue.dead_letters,
+        dead_letter_errors=queue.errors,
     )
 
 

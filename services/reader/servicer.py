@@ -21,13 +21,14 @@ from services.reader.answer_messages import (
 from services.reader.audit.servicer import AuditRpcs
 from services.reader.context import ReadContext
 from services.reader.contexts.servicer import ContextRpcs
-from services.reader.curation_messages import to_health, to_proposal
+from services.reader.curation_messages import to_extraction_queue, to_health, to_proposal
 from services.reader.graph_messages import to_named, to_route, to_traverse_response
 from services.reader.known_moment import KnownMoments
 from services.reader.messages import to_chunk, to_entity, to_fact, to_link_claim, to_observation, to_source
 from services.reader.namespace_messages import to_namespace_response, to_pack
 from services.reader.queries.digest import digest
 from services.reader.queries.get_entity import get_entity
+from services.reader.queries.get_extraction_queue import get_extraction_queue
 from services.reader.queries.get_fact import get_fact
 from services.reader.queries.get_fact_history import get_fact_history
 from services.reader.queries.get_memory_health import get_memory_health
@@ -271,6 +272,13 @@ class ReaderServicer(AuditRpcs, ContextRpcs, pb_grpc.ReaderServiceServicer):
         context = await self._reading(request)
         served = await self.retriever.embedder.served_fingerprints()
         return pb.GetMemoryHealthResponse(health=to_health(await get_memory_health(context, served)))
+
+    async def GetExtractionQueue(
+        self, request: pb.GetExtractionQueueRequest, context: grpc.aio.ServicerContext
+    ) -> pb.GetExtractionQueueResponse:
+        """Reports the queue of extraction."""
+        queue = await get_extraction_queue(await self._reading(request))
+        return pb.GetExtractionQueueResponse(queue=to_extraction_queue(queue))
 
     async def Digest(self, request: pb.DigestRequest, context: grpc.aio.ServicerContext) -> pb.DigestResponse:
         """Hashes a namespace's state."""

@@ -9,6 +9,10 @@ from palimpsest.v1.writer_service_pb2_grpc import WriterServiceServicer, add_Wri
 from services.writer import messages
 from services.writer.applier import Applier
 from services.writer.audit.servicer import AuditRpcs
+from services.writer.capture.messages import rendered
+from services.writer.capture.packs_told import PacksTold
+from services.writer.capture.servicer import CaptureRpcs
+from services.writer.capture.stripped_count import StrippedCount
 from services.writer.commands.batch_record_observations import batch_record_observations
 from services.writer.commands.decide_duplicate import Decision, decide_duplicate
 from services.writer.commands.record_observation import record_observation
@@ -36,7 +40,15 @@ from shared.validation import require_valid
 
 
 class WriterServicer(
-    AuditRpcs, DocumentRpcs, EmbeddingRpcs, ErasureRpcs, FactRpcs, LifecycleRpcs, NamespaceRpcs, WriterServiceServicer
+    AuditRpcs,
+    CaptureRpcs,
+    DocumentRpcs,
+    EmbeddingRpcs,
+    ErasureRpcs,
+    FactRpcs,
+    LifecycleRpcs,
+    NamespaceRpcs,
+    WriterServiceServicer,
 ):
     """The writer's RPCs."""
 
@@ -46,6 +58,8 @@ class WriterServicer(
         self._embedder = embedder
         self._settings = settings
         self._refusals = RefusalCount(database)
+        self._packs_told = PacksTold(rendered)
+        self._stripped = StrippedCount(database)
         self._preparation = Preparation()
         self._group_commit = GroupCommit(applier, most_items=settings.group_items, most_bytes=settings.group_bytes)
 

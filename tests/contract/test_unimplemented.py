@@ -20,12 +20,10 @@ from tests.contract.contract import SERVICES, service_descriptor
 # Every entry is work to do; an RPC that is implemented must leave the list. It only ever gets shorter.
 UNIMPLEMENTED: dict[str, set[str]] = {
     "writer": {
-        "CaptureMessages",
         "ProposeFacts",
         "RetryExtraction",
     },
     "reader": {
-        "GetExtractionQueue",
         "Watch",
     },
     "embedder": set(),

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from services.reader.context import ReadContext
 from services.reader.namespaces import acting
+from services.reader.queries.get_extraction_queue import SQL as EXTRACTION
 from services.reader.rows import Row
 from services.reader.store import Snapshot
 from shared.statements import load_statements
@@ -31,13 +32,16 @@ class AgeCount:
 
 @dataclass(frozen=True, slots=True)
 class MemoryHealth:
-    """The report, as far as the caller may see. What extraction would tell is not there before extraction is."""
+    """The report, as far as the caller may see."""
 
     evidence_expiring: int
     conflicts: tuple[AgeCount, ...]
     rejected: Mapping[str, int]
     embedding_backlog: tuple[AgeCount, ...]
     duplicate_proposals: int
+    stripped: int
+    extraction_backlog: tuple[AgeCount, ...]
+    dead_letters: int
     active_fingerprint: str = ""
     served_fingerprints: Sequence[str] = ()
     # "In no answer for 90 days" can only be said where answers have been recorded for 90 days. They are not yet, and
@@ -59,12 +63,17 @@ async def get_memory_health(context: ReadContext, served_fingerprints: Sequence[
         soon = datetime.now(UTC) + EXPIRES_WITHIN
         [expiring] = await snapshot.run(_SQL.evidence_expiring, soon, namespace.observations_kept_s)
         [proposals] = await snapshot.run(_SQL.count_proposals)
+        [stripped] = await snapshot.run(EXTRACTION.stripped)
+        [extraction] = await snapshot.run(EXTRACTION.extraction_queue)
         return MemoryHealth(
             evidence_expiring=expiring["number"],
             conflicts=_ages(await snapshot.run(_SQL.conflicts_by_age, list(CONFLICT_AGES_S), namespace.single_valued)),
             rejected={row["reason"]: row["number"] for row in await snapshot.run(_SQL.rejections)},
             embedding_backlog=_ages(await snapshot.run(_SQL.backlog_by_age, list(BACKLOG_AGES_S))),
             duplicate_proposals=proposals["number"],
+            stripped=stripped["number"],
+            extraction_backlog=_ages(await snapshot.run(EXTRACTION.extraction_by_age, list(BACKLOG_AGES_S))),
+            dead_letters=extraction["dead"],
             active_fingerprint=await snapshot.active_fingerprint(),
             served_fingerprints=served_fingerprints,
         )

@@ -13,7 +13,7 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from services.writer.capture.skeleton import Skeleton, has_letters
-from services.writer.capture.text_cut import Range, line_of, merged, without
+from services.writer.capture.text_cut import Range, is_bare, line_of, merged, without
 from services.writer.capture.told_packs import Match, ToldPack, ToldPacks
 from shared.pack_marker import CLOSING_FORM, OPENING_FORM
 
@@ -55,7 +55,7 @@ def pack_ids(text: str) -> list[str]:
 
 def _known_blocks(text: str, packs: ToldPacks) -> Iterator[Range]:
     skeleton = Skeleton.of(text)
-    for pack, match in packs.matches(skeleton.letters):
+    for pack, match in packs.passages(skeleton.letters):
         if _is_rendered(text, skeleton, pack, match):
             start, end = _trimmed(text, skeleton, match)
             if start < end:
@@ -69,7 +69,7 @@ def _is_rendered(text: str, skeleton: Skeleton, pack: ToldPack, match: Match) ->
         return True
     if size < _SHORTEST:
         return False
-    if pack.has_seam(match.in_pack, match.in_pack + size):
+    if pack.has_seam(match.in_pack, match.pack_end):
         return True
     place = skeleton.places[match.start]
     return pack.is_head(match.in_pack) and _NUMBER_BEFORE.search(text, max(0, place - 8), place) is not None
@@ -77,13 +77,13 @@ def _is_rendered(text: str, skeleton: Skeleton, pack: ToldPack, match: Match) ->
 
 def _trimmed(text: str, skeleton: Skeleton, match: Match) -> tuple[int, int]:
     """The letters less those shared by chance with the beginning of the line behind and the end of the line before."""
-    places, (start, end, _) = skeleton.places, match
+    places, start, end = skeleton.places, match.start, match.end
     last = line_of(text, places[end - 1])
     if has_letters(text, skeleton.ends[end - 1], last[1]):
         begun = bisect_left(places, last[0])
         end = begun if start < begun and end - begun < _SHORTEST_OF_LINE else end
     first = line_of(text, places[start])
-    if has_letters(text, first[0], places[start]):
+    if not is_bare(text, first[0], places[start]):
         begun = bisect_left(places, first[1])
         start = begun if begun < end and begun - start < _SHORTEST_OF_LINE else start
     return start, end

@@ -2,17 +2,14 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Collection
 from typing import NamedTuple
 
 from services.writer.capture.memory_blocks import without_memory
 from services.writer.capture.service_blocks import without_service
-from services.writer.capture.skeleton import has_letters
+from services.writer.capture.text_cut import is_bare
 from services.writer.capture.told_packs import ToldPacks
 from shared.normal_form import is_blank
-
-_CODE_OF = re.compile(r"(?:```|~~~)[\w\u200b-]*")
 
 
 class Stripped(NamedTuple):
@@ -33,6 +30,5 @@ def stripped(text: str, packs: ToldPacks, tags: Collection[str]) -> Stripped:
     blocks."""
     text, service = without_service(text, tags)
     text, memory = without_memory(text, packs)
-    said = _CODE_OF.sub("", text) if memory or service else text
-    is_empty = not has_letters(said, 0, len(said)) if memory or service else is_blank(said)
+    is_empty = is_bare(text, 0, len(text)) if memory or service else is_blank(text)
     return Stripped("" if is_empty else text, memory, service)

@@ -11,7 +11,8 @@ Range = tuple[int, int]
 """From the first character to one past the last."""
 
 # Of a line of code's beginning or end; a space may have become one that does not break.
-_FENCE_LINE = r"(?:[>\u200b]|[^\S\n])*(?:```|~~~)[\w\u200b-]*(?:\u200b|[^\S\n])*"
+_FENCE_LINE = r"(?:[>\u200b]|[^\S\n])*(?:```|~~~)[\w\u200b-]*(?:[>\u200b]|[^\S\n])*"
+_CODE_TAG = re.compile(r"(?:```|~~~)[\w\u200b-]*")
 _FENCE = re.compile(rf"{_FENCE_LINE}\n?")
 _BETWEEN = re.compile(rf"(?:[\s>]|^{_FENCE_LINE}$)*", re.MULTILINE)
 _QUOTED_NOTHING = re.compile(r"(?:[>\u200b]|[^\S\n])*>(?:[>\u200b]|[^\S\n])*\n?")
@@ -47,12 +48,18 @@ def line_of(text: str, place: int) -> Range:
     return start, len(text) if end < 0 else end + 1
 
 
+def is_bare(text: str, start: int, end: int) -> bool:
+    """Whether a part of the text has no letters, or only begins code."""
+    part = _CODE_TAG.sub("", text[start:end])
+    return not has_letters(part, 0, len(part))
+
+
 def _whole_lines(text: str, block: Range) -> Range:
     """The block with the rest of its lines, as far as that is signs only and nothing else stands before."""
     start, end = block
     first, _ = line_of(text, start)
     _, last = line_of(text, max(start, end - 1))
-    begins_its_line = not has_letters(text, first, start) or bool(_FENCE.fullmatch(text, first, start))
+    begins_its_line = is_bare(text, first, start)
     ends_its_line = not has_letters(text, end, last)
     if begins_its_line and ends_its_line:
         return first, last

@@ -13,6 +13,7 @@ from services.writer.capture.skeleton import Skeleton
 # So many letters are looked up at once, at as many places of a pack; of what came back, twice as many are surely found.
 _SEED = 8
 _BESIDE_A_SEAM = 4
+_FEW = 40
 
 # An item begins with its number and ends with its source; what both of them touch was rendered by a memory, whereas
 # words of an item may be anybody's own.
@@ -21,11 +22,12 @@ _CITATION = re.compile(r"\{[^{}\n]*\}$", re.MULTILINE)
 
 
 class Match(NamedTuple):
-    """Letters of a text that are a pack's: from, to, and where they begin in the pack."""
+    """Letters of a text that are a pack's: from and to, there and in the pack."""
 
     start: int
     end: int
     in_pack: int
+    pack_end: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,8 +90,26 @@ class ToldPacks:
             yield longest
             place = max(longest[1].end, place + 1)
 
+    def passages(self, letters: str) -> Iterator[tuple[ToldPack, Match]]:
+        """The same, parts of one pack as one where a few letters of it became others, as what is masked does."""
+        last: tuple[ToldPack, Match] | None = None
+        for pack, match in self.matches(letters):
+            if last is not None and last[0] is pack and _goes_on(last[1], match):
+                last = pack, Match(last[1].start, match.end, last[1].in_pack, match.pack_end)
+                continue
+            if last is not None:
+                yield last
+            last = pack, match
+        if last is not None:
+            yield last
+
     def _at(self, letters: str, place: int) -> Iterable[tuple[ToldPack, int]]:
         return self._seeds.get(letters[place : place + _SEED], ())
+
+
+def _goes_on(one: Match, other: Match) -> bool:
+    """Whether a few letters between both are in the place of a few of the pack: what is added is somebody's own."""
+    return 0 < other.in_pack - one.pack_end <= _FEW and 0 <= other.start - one.end <= _FEW
 
 
 def _extended(letters: str, place: int, pack: str, at: int) -> Match:
@@ -100,7 +120,7 @@ def _extended(letters: str, place: int, pack: str, at: int) -> Match:
     ahead, most = _SEED, min(len(letters) - place, len(pack) - at)
     while ahead < most and letters[place + ahead] == pack[at + ahead]:
         ahead += 1
-    return Match(place - back, place + ahead, at - back)
+    return Match(place - back, place + ahead, at - back, at + ahead)
 
 
 def _letters_at(skeleton: Skeleton, places: Iterable[int]) -> list[int]:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from services.writer.applier import Applier
+from services.writer.applier import Also, Applier
 from services.writer.embedding_wait import until_embedded
 from services.writer.recording import Item, Outcome, PreparedObservation, Recorded
 from shared.consistency_token import Position, encode
@@ -36,12 +36,12 @@ async def batch_record_observations(
 
 
 async def apply_good(
-    database: Database, applier: Applier, items: Sequence[Item], timeout_s: float | None
+    database: Database, applier: Applier, items: Sequence[Item], timeout_s: float | None, *, also: Also | None = None
 ) -> tuple[list[Outcome], Position]:
     """Stores those items that are no errors; answers what became of each, in order, and where reads see them."""
     good = [item for item in items if isinstance(item, PreparedObservation)]
     if not good:
         return [item for item in items if not isinstance(item, PreparedObservation)], await database.write_position()
-    outcomes, position = await applier.for_bulk().apply_at(good, timeout_s=timeout_s)
+    outcomes, position = await applier.for_bulk().apply_at(good, timeout_s=timeout_s, also=also)
     stored = iter(outcomes)
     return [next(stored) if isinstance(item, PreparedObservation) else item for item in items], position

@@ -1,0 +1,1 @@
+"""How captured messages become facts: what a model or a client proposes, and code verifies."""
