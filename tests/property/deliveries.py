@@ -54,7 +54,18 @@ class Mortal(Database):
     killed_at: int | None = None
 
     async def transaction(self, work: Any, **options: Any) -> Any:
-        result = await super().transaction(lambda connection: work(_Counting(connection, self)), **options)
+        return self._survived(await super().transaction(self._counted(work), **options))
+
+    async def located_transaction(self, work: Any, **options: Any) -> Any:
+        return self._survived(await super().located_transaction(self._counted(work), **options))
+
+    async def located_statement(self, work: Any, **options: Any) -> Any:
+        return self._survived(await super().located_statement(self._counted(work), **options))
+
+    def _counted(self, work: Any) -> Any:
+        return lambda connection: work(_Counting(connection, self))
+
+    def _survived(self, result: Any) -> Any:
         if self.killed_at == 0:
             self.killed_at = None
             raise KilledError
@@ -155,7 +166,8 @@ class Place:
     async def empty(self) -> None:
         """Deletes all state. Quicker than TRUNCATE where there is little."""
         async with self.writers[0].connection() as connection:
-            await connection.execute(";".join(f"DELETE FROM {table}" for table in STATE))
+            tables = (*STATE, "struck_evidence", "tombstones")
+            await connection.execute(";".join(f"DELETE FROM {table}" for table in tables))
 
     async def one_by_one(self, observations: Sequence[Observation], redacted: Sequence[int]) -> dict[str, list[str]]:
         """The state that one writer comes to, which delivers each observation alone, once, in the given order, and

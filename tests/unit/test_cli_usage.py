@@ -17,10 +17,15 @@ from cli.output import one_line, safe, say_table
 
 COMMANDS = (
     "up", "demo", "init-db", "record", "record-git", "ingest", "search", "context", "explain", "trace", "verify",
-    "neighbours", "traverse", "facts", "as-of", "history", "correct", "retract", "obsolete", "reconcile", "curate",
+    "neighbours", "traverse", "facts", "as-of", "history", "correct", "retract", "obsolete", "reconcile", "redact",
+    "purge", "rollback-source", "receipt", "scrub", "curate",
     "calibrate", "health", "status", "vector-index",
 )  # fmt: skip
-GROUPS = {"duplicates": ("list", "confirm", "refuse", "undo"), "packs": ("list", "show", "register", "enable")}
+GROUPS = {
+    "audit": ("list", "verify", "append"),
+    "duplicates": ("list", "confirm", "refuse", "undo"),
+    "packs": ("list", "show", "register", "enable"),
+}
 
 
 @pytest.fixture(autouse=True)
@@ -89,6 +94,15 @@ def test_every_command_tells_its_exit_codes(
         (("packs", "register", "/nowhere"), ExitCode.USAGE, "No such file"),
         (("packs", "register", "/dev/null"), ExitCode.USAGE, "not JSON"),
         (("duplicates", "list", "--state", "merged"), ExitCode.USAGE, "merged"),
+        (("purge",), ExitCode.USAGE, "select by one of"),
+        (("purge", "--subject", "person:a", "--entity", "person:a"), ExitCode.USAGE, "select by one of"),
+        (("purge", "--subject", "anna"), ExitCode.USAGE, "--subject: must be TYPE:ID"),
+        (("purge", "--entity", "a:b", "--stream", "s"), ExitCode.USAGE, "need --system"),
+        (("rollback-source", "git"), ExitCode.USAGE, "--since"),
+        (("audit", "verify", "--head", "1"), ExitCode.USAGE, "--head: must be a number"),
+        (("audit", "verify", "--head", "1:" + "0" * 64, "--all"), ExitCode.USAGE, "of one namespace"),
+        (("scrub",), ExitCode.USAGE, "PALIMPSEST_DSN"),
+        (("scrub", "--dsn", "postgresql://u:p@127.0.0.1:1/x"), ExitCode.UNAVAILABLE, "database"),
         (("curate",), ExitCode.UNAVAILABLE, "palimpsest up"),
         (("health",), ExitCode.UNAVAILABLE, "palimpsest up"),
     ],
