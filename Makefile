@@ -11,9 +11,11 @@ DEV := $(VENV)/.installed-dev
 PATHS := services shared cli bench tests protos
 ARGS ?=
 BENCH ?= quality
+REQUESTS ?= 10000
+SEED ?= 1
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo up test lint types unit protos bench format clean
+.PHONY: help venv demo up test lint types unit protos bench fuzz format clean
 
 help: ## this list
 	@echo "make TARGET [PYTHON=python3.12] [ARGS=...]"
@@ -46,6 +48,9 @@ protos: $(DEV) ## lint the contract, then generate the stubs
 
 bench: $(DEV) ## measure the embedded system; BENCH=quality, ingest, ingest_speed, asof or reconcile, ARGS for its options
 	$(BIN)/python -m bench.$(BENCH) $(ARGS)
+
+fuzz: $(DEV) ## send made-up requests to each RPC; REQUESTS=10000 to each, SEED=1
+	PALIMPSEST_FUZZ_REQUESTS=$(REQUESTS) PALIMPSEST_FUZZ_SEED=$(SEED) $(BIN)/python -m pytest tests/fuzz $(ARGS)
 
 format: $(DEV) ## ruff: put the code in order
 	$(BIN)/ruff check --fix $(PATHS)

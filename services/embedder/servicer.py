@@ -2,7 +2,8 @@
 
 import asyncio
 import time
-from collections.abc import AsyncIterator, Callable
+from collections.abc import AsyncIterator, Callable, Coroutine
+from typing import Any
 
 import grpc
 import grpc.aio
@@ -112,7 +113,7 @@ class _Stream:
             async with self._writing:
                 response = pb.StreamEmbedResponse(item_id=request.item_id, result=result, fingerprint=self._fingerprint)
                 self._fingerprint = None  # only the first response carries it
-                await self._context.write(response)
+                await _to_its_end(self._context.write(response))
         finally:
             self._room.release()
 
@@ -152,3 +153,13 @@ def _deadline() -> float | None:
     """Returns the call's deadline by `time.monotonic`."""
     left_s = deadline_s_left()
     return None if left_s is None else time.monotonic() + left_s
+
+
+async def _to_its_end(writing: Coroutine[Any, Any, None]) -> None:
+    """Awaits a write, and, when cancelled, its end first: gRPC takes no status while a message is on its way."""
+    task = asyncio.ensure_future(writing)
+    try:
+        await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await asyncio.wait([task])
+        raise

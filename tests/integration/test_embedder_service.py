@@ -2,7 +2,7 @@
 
 import asyncio
 import threading
-from contextlib import asynccontextmanager
+from contextlib import asynccontextmanager, suppress
 
 import grpc
 import grpc.aio
@@ -254,6 +254,28 @@ async def test_a_stream_answers_before_the_client_has_sent_all(embedder):
         assert (await stream.read()).item_id == item_id
     await stream.done_writing()
     assert await stream.read() is grpc.aio.EOF
+
+
+async def test_a_message_that_cannot_be_read_ends_a_stream_with_its_reason(backend):
+    """OP-2: INVALID_ARGUMENT, though answers to those before it are on their way."""
+    item = pb.StreamEmbedRequest(text="", input_type=PASSAGE).SerializeToString()
+
+    async def requests():
+        for _ in range(20):
+            yield item
+        yield b"\xff"
+
+    async with serving(lambda settings: backend) as channel:
+        await until_serving(channel)
+        method = channel.stream_stream(f"/{NAME}/StreamEmbed")
+        codes = set()
+        for _ in range(100):
+            call = method(requests(), timeout=20)
+            with suppress(grpc.aio.AioRpcError):
+                async for _ in call:
+                    pass
+            codes.add(await call.code())
+    assert codes == {grpc.StatusCode.INVALID_ARGUMENT}
 
 
 class HeldBackend(BundledBackend):
