@@ -33,7 +33,7 @@ from shared.errors import InvalidField, InvalidText
 from shared.server import Service
 from shared.settings import DatabaseSettings
 from shared.validation import require_valid
-from tests.fuzz.requests import Requests
+from tests.fuzz.made_requests import Requests
 from tests.integration.conftest import bundled_backend
 from tests.integration.writing import OPTIONS, WriterServiceStub, observation, serving, until_serving, writer_settings
 
