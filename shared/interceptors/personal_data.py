@@ -75,7 +75,7 @@ class PersonalData:
             return
         found = list(strings(response))
         masking = await self._masking(protection, request, response, found)
-        touched = [each for each in found if masking.seek(each.text, each.context, is_json=each.is_json)]
+        touched = [each for each in found if masking.seek(each.text, each.around, is_json=each.is_json)]
         cleared = _is_cleared()
         if touched and (kept := self._named(request, touched)):
             touched, found = _without(touched, kept), _without(found, kept)
@@ -185,7 +185,7 @@ def _without(found: Collection[String], kept: Collection[str]) -> list[String]:
 def _strike(each: String) -> None:
     """Puts signs that nothing is found by in the place of values; places in the text stay what they are."""
     text = each.text
-    for piece in find(text, each.context):
+    for piece in find(text, each.around):
         text = text[: piece.start] + _STRUCK * (piece.end - piece.start) + text[piece.end :]
     if text != each.text:
         each.replace(text)
@@ -194,7 +194,7 @@ def _strike(each: String) -> None:
 def _mask(masking: Masking, found: Iterable[String]) -> None:
     for each in found:
         is_identifier = each.role == IDENTIFIER
-        text = masking.mask(each.text, each.context, is_json=each.is_json, is_identifier=is_identifier)
+        text = masking.mask(each.text, each.around, is_json=each.is_json, is_identifier=is_identifier)
         if text != each.text:
             each.replace(text)
 

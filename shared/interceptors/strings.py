@@ -10,6 +10,8 @@ from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from palimpsest.v1 import limits_pb2
 
+from shared.personal_data.words import Around
+
 TEXT = limits_pb2.TEXT_ROLE_UNSPECIFIED
 IDENTIFIER = limits_pb2.TEXT_ROLE_IDENTIFIER
 TOKEN = limits_pb2.TEXT_ROLE_TOKEN
@@ -21,7 +23,7 @@ _ENTITIES = frozenset({"palimpsest.v1.Entity", "palimpsest.v1.EntityAssertion"})
 # Fields that tell what the strings beside and below them are about.
 _TELLING = frozenset({"title", "heading", "predicate", "relation", "topic"})
 # Fields that name the thing that a message tells of.
-_NAMING = ("observation_id", "fact_id", "natural_key", "entity_key", "item_id", "pack_id", "trace_id", "target")
+_NAMING = frozenset({"observation_id", "fact_id", "natural_key", "entity_key", "item_id", "pack_id"})
 _LONGEST_CONTEXT = 200
 
 
@@ -32,8 +34,8 @@ class String:
     text: str
     role: int
     is_json: bool
-    context: str
-    """What stands around it and tells what it is: titles, headings, predicates."""
+    around: Around
+    """What tells what it is: titles, headings, predicates; of the value in a map its key."""
     owner: str
     """Id of the thing that it belongs to; empty where none has one."""
     replace: Callable[[str], None]
@@ -59,7 +61,7 @@ def strings(message: Message, context: str = "", owner: str = "") -> Iterator[St
     present = [(field, plan[field.number], value) for field, value in message.ListFields() if field.number in plan]
     said = [value for field, _, value in present if field.name in _TELLING and isinstance(value, str)]
     context = " ".join([context, *said])[-_LONGEST_CONTEXT:] if said else context
-    owner = next((getattr(message, name) for name in _NAMING if name in message.DESCRIPTOR.fields_by_name), "") or owner
+    owner = next((value for field, _, value in present if field.name in _NAMING and isinstance(value, str)), owner)
     if message.DESCRIPTOR.full_name == _LITERAL:
         yield from _number(message, context, owner)
     for field, known, value in present:
@@ -73,7 +75,7 @@ def strings(message: Message, context: str = "", owner: str = "") -> Iterator[St
         elif known.is_repeated:
             yield from _of_list(value, known, context, owner)
         else:
-            yield String(value, known.role, known.is_json, context, owner, _setter(message, field.name))
+            yield String(value, known.role, known.is_json, Around(context=context), owner, _setter(message, field.name))
 
 
 def named_in(request: Message) -> set[str]:
@@ -140,7 +142,7 @@ def _may_hold_text(field: Any) -> bool:
 def _of_list(values: Any, known: _Field, context: str, owner: str) -> Iterator[String]:
     for place, value in enumerate(values):
         replace = lambda text, place=place: values.__setitem__(place, text)  # noqa: E731
-        yield String(value, known.role, known.is_json, context, owner, replace)
+        yield String(value, known.role, known.is_json, Around(context=context), owner, replace)
 
 
 def _of_map(values: Any, known: _Field, context: str, owner: str) -> Iterator[String]:
@@ -152,16 +154,16 @@ def _of_map(values: Any, known: _Field, context: str, owner: str) -> Iterator[St
             yield from strings(value, context, owner)
         elif isinstance(value, str):
             replace = lambda text, key=key: values.__setitem__(key, text)  # noqa: E731
-            yield String(value, known.role, known.is_json, f"{context} {key}", owner, replace)
+            yield String(value, known.role, known.is_json, Around(f"{key}: ", context), owner, replace)
         if isinstance(key, str):
             # As an identifier: other keys stay other keys. After the value, which is found by the key.
-            yield String(key, IDENTIFIER, False, context, owner, _renamer(values, key))
+            yield String(key, IDENTIFIER, False, Around(context=context), owner, _renamer(values, key))
 
 
 def _number(literal: Any, context: str, owner: str) -> Iterator[String]:
     """A whole number that a Literal holds: masked, it becomes a text."""
     if literal.WhichOneof("value") == "integer":
-        yield String(str(literal.integer), QUESTION, False, context, owner, _setter(literal, "text"))
+        yield String(str(literal.integer), QUESTION, False, Around(context=context), owner, _setter(literal, "text"))
 
 
 def _setter(message: Any, name: str) -> Callable[[str], None]:

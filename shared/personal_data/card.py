@@ -7,7 +7,7 @@ import re
 from stdnum import luhn
 
 from shared.personal_data.numbers import Number
-from shared.personal_data.words import CARD
+from shared.personal_data.words import CARD, OTHER
 
 # Ranges of issuers and the lengths that their cards have: https://en.wikipedia.org/wiki/Payment_card_number
 _ISSUED = re.compile(
@@ -27,7 +27,7 @@ def is_card(number: Number) -> bool:
     """Whether the number is a card's. The word before it may say of digits without marks that they are none."""
     if not (_ISSUED.fullmatch(number.digits) and _is_written_so(number) and luhn.is_valid(number.digits)):
         return False
-    return number.said == CARD or not (number.is_joined or (number.said and number.is_bare))
+    return number.said == CARD or not (number.is_bare and (number.is_joined or number.said == OTHER))
 
 
 def _is_written_so(number: Number) -> bool:

@@ -14,7 +14,7 @@ from shared.personal_data.numbers import numbers
 from shared.personal_data.passport import passports
 from shared.personal_data.phone import is_phone, phone_start
 from shared.personal_data.snils import is_snils
-from shared.personal_data.words import CARD, INN, PASSPORT, PHONE, SNILS
+from shared.personal_data.words import CARD, INN, NOTHING, PASSPORT, PHONE, SNILS, Around
 
 EMAIL = "email"
 FOUND = (CARD, EMAIL, INN, PASSPORT, PHONE, SNILS)
@@ -36,29 +36,23 @@ class Found(NamedTuple):
     end: int
 
 
-def find(text: str, context: str = "") -> list[Found]:
-    """What is found in a text, in order, none in another. `context` is what stands around the text and tells what its
-    numbers are, such as the name of the field; nothing is found in it.
+def find(text: str, around: Around = NOTHING) -> list[Found]:
+    """What is found in a text, in order, none in another.
 
     The time is linear in the length; a text without `@` and long numbers costs one search.
     """
     if not _POSSIBLE.search(text) and not _SPELLED.search(text):
         return []
     folded = fold(text)
-    pieces = sorted(_all(folded.text, context), key=lambda each: (each.start, -each.end))
+    pieces = sorted(_all(folded.text, around), key=lambda each: (each.start, -each.end))
     return [_placed(each, folded) for each in _apart(pieces)]
 
 
-def categories(text: str, context: str = "") -> set[str]:
-    """The categories of what is found in a text."""
-    return {each.category for each in find(text, context)}
-
-
-def _all(text: str, context: str) -> Iterator[Found]:
+def _all(text: str, around: Around) -> Iterator[Found]:
     if "@" in text:
         yield from (Found(EMAIL, *span) for span in emails(text))
-    yield from (Found(PASSPORT, *span) for span in passports(text, context))
-    for number in numbers(text, context):
+    yield from (Found(PASSPORT, *span) for span in passports(text, around))
+    for number in numbers(text, around):
         category = next((category for category, holds in _BY_NUMBER if holds(number)), "")
         if category:
             yield Found(category, phone_start(number) if category == PHONE else number.start, number.end)

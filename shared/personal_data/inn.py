@@ -7,7 +7,7 @@ import re
 from stdnum.ru import inn
 
 from shared.personal_data.numbers import Number
-from shared.personal_data.words import INN
+from shared.personal_data.words import INN, OTHER
 
 # A moment written in digits: `202603011230`.
 _MOMENT = re.compile(r"(?:19|20)[0-9]{2}(?:0[1-9]|1[0-2])(?:0[1-9]|[12][0-9]|3[01])[0-9]{4}")
@@ -19,7 +19,7 @@ def is_inn(number: Number) -> bool:
     digits = number.digits
     if len(digits) not in (10, 12) or digits.startswith("00") or not inn.is_valid(digits):
         return False
-    return number.said == INN or (not number.said and _stands_alone(number))
+    return number.said == INN or (number.said != OTHER and _stands_alone(number))
 
 
 def _stands_alone(number: Number) -> bool:

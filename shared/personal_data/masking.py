@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from shared.json_text import is_too_deep
 from shared.personal_data.detector import find
 from shared.personal_data.folding import fold
+from shared.personal_data.words import NOTHING, Around
 
 _LABELS = {"passport_rf": "passport"}
 SHORTEST = "…"
@@ -57,29 +58,31 @@ class Masking:
             self._declared = re.compile("|".join(map(_verbatim, longest_first)), re.IGNORECASE)
             self._categories = {_plain(value): category for value, category in self.declared.items()}
 
-    def seek(self, text: str, context: str = "", *, is_json: bool = False) -> bool:
+    def seek(self, text: str, around: Around = NOTHING, *, is_json: bool = False) -> bool:
         """Counts what a text holds, and remembers its values. Whether there is any."""
         before = self.found.total()
         if is_json or _looks_like_json(text):
-            _each_token(text, lambda token, around, _: self._sought(token, around))
+            _each_token(text, lambda token, before, _: self._sought(token, _inside(around, before)))
         else:
-            self._sought(text, context)
+            self._sought(text, around)
         return self.found.total() > before
 
-    def mask(self, text: str, context: str = "", *, is_json: bool = False, is_identifier: bool = False) -> str:
+    def mask(self, text: str, around: Around = NOTHING, *, is_json: bool = False, is_identifier: bool = False) -> str:
         """The text with masks in the place of values. JSON stays JSON; of an identifier different values have different
         masks, the same in every answer."""
         if is_json or _looks_like_json(text):
-            return _each_token(text, lambda token, around, is_key: self._masked(token, around, is_key or is_identifier))
-        return self._masked(text, context, is_identifier)
+            return _each_token(
+                text, lambda token, before, is_key: self._masked(token, _inside(around, before), is_key or is_identifier)
+            )
+        return self._masked(text, around, is_identifier)
 
     @property
     def is_needed(self) -> bool:
         """Whether anything was found in what was sought so far."""
         return self.found.total() > 0
 
-    def _sought(self, text: str, context: str) -> str:
-        for piece in find(text, context):
+    def _sought(self, text: str, around: Around) -> str:
+        for piece in find(text, around):
             self.found[piece.category] += 1
             value = text[piece.start : piece.end]
             if len(value) >= _LEAST_VALUE:
@@ -88,10 +91,10 @@ class Masking:
             self.found.update(self._categories[_plain(match[0])] for match in self._declared.finditer(text))
         return text
 
-    def _masked(self, text: str, context: str, is_identifier: bool) -> str:
+    def _masked(self, text: str, around: Around, is_identifier: bool) -> str:
         kept: list[str] = []
         position = 0
-        for piece in find(text, context):
+        for piece in find(text, around):
             kept += (
                 text[position : piece.start],
                 self._mask(piece.category, text[piece.start : piece.end], is_identifier),
@@ -144,14 +147,19 @@ def _looks_like_json(text: str) -> bool:
     return True
 
 
+def _inside(around: Around, before: str) -> Around:
+    """What stands around a token of JSON."""
+    return Around(around.before + before, around.context)
+
+
 def _each_token(text: str, changed: Callable[[str, str, bool], str]) -> str:
     """JSON with each string and number as `changed` has them, given with what stands before and whether it is a key;
     all else byte for byte. A number that changes becomes a string."""
 
     def rewritten(found: re.Match[str]) -> str:
-        around = text[max(0, found.start() - _BEFORE_TOKEN) : found.start()]
+        before = text[max(0, found.start() - _BEFORE_TOKEN) : found.start()]
         value: str = json.loads(found[0]) if found[0][0] == '"' else found[0]
-        now = changed(value, around, _COLON.match(text, found.end()) is not None)
+        now = changed(value, before, _COLON.match(text, found.end()) is not None)
         return found[0] if now == value else json.dumps(now, ensure_ascii=False)
 
     return _TOKEN.sub(rewritten, text)

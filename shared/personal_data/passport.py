@@ -7,6 +7,8 @@ import re
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from shared.personal_data.words import NOTHING, Around
+
 _WORDS = re.compile(r"паспорт|passport|сери[яию]|series|удостоверени", re.IGNORECASE)
 _BEHIND = re.compile(r"выдан|issued|код подразделения", re.IGNORECASE)
 _OTHERS = re.compile(
@@ -23,8 +25,9 @@ _NO_REGIONS = frozenset({0, 2, 6, 9, 13, 16, 31, 39, 48, 51, 55, 59, 62, 72})
 _JOINTS = "-./"
 
 
-def passports(text: str, context: str = "") -> Iterator[tuple[int, int]]:
-    """Where series and numbers of passports stand in a folded text; `context` counts as standing before it."""
+def passports(text: str, around: Around = NOTHING) -> Iterator[tuple[int, int]]:
+    """Where series and numbers of passports stand in a folded text."""
+    context = f"{around.context} {around.before}".strip()
     is_about = bool(_WORDS.search(context))
     if not is_about and not (_WORDS.search(text) or _BEHIND.search(text)):
         return

@@ -38,7 +38,7 @@ def _may_be(number: Number) -> bool:
     of personal data does."""
     if number.said == PHONE:
         return True
-    return not (number.is_joined or (number.said and (number.is_bare or number.said != OTHER)))
+    return not (number.is_joined or number.is_in_path or (number.said and (number.is_bare or number.said != OTHER)))
 
 
 def phone_start(number: Number) -> int:

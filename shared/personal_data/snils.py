@@ -7,7 +7,7 @@ Rule: resolution of the Pension Fund's board of 31.07.2006 No. 192p: the sum of 
 from __future__ import annotations
 
 from shared.personal_data.numbers import Number
-from shared.personal_data.words import SNILS
+from shared.personal_data.words import OTHER, SNILS
 
 _LAST_UNCHECKED = 1_001_998
 _WRITTEN = (("-", "-", " "), ("-", "-", "-"), (" ", " ", " "), ("-", "-", ""))
@@ -19,11 +19,13 @@ def is_snils(number: Number) -> bool:
         return False
     if _check_digits(number.digits[:9]) != number.digits[9:]:
         return False
-    return number.said == SNILS or not (number.said or number.is_joined or not _is_written_so(number))
+    if number.is_bare:
+        return number.said == SNILS or not (number.said == OTHER or number.is_joined)
+    return number.said == SNILS or _is_written_so(number)
 
 
 def _is_written_so(number: Number) -> bool:
-    return number.is_bare or (number.sizes == (3, 3, 3, 2) and number.separators in _WRITTEN)
+    return number.sizes == (3, 3, 3, 2) and number.separators in _WRITTEN
 
 
 def _check_digits(account: str) -> str:

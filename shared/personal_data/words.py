@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from typing import NamedTuple
 
 CARD, INN, PASSPORT, PHONE, SNILS = "card", "inn", "passport_rf", "phone", "snils"
 OTHER = "other"
@@ -43,13 +44,32 @@ _SPOKEN = {
 _WORDS = re.compile("|".join(f"(?P<{category}>{words})" for category, words in _SPOKEN.items()), re.IGNORECASE)
 
 
-def nearest(text: str, start: int, context: str = "") -> str:
-    """What the last telling word before a place in a folded text says: a category, `other`, or nothing. `context` is
-    what stands around the text, such as a field's name, and counts as standing before it."""
+class Around(NamedTuple):
+    """What stands around a text, and may tell what its numbers are; nothing is found in it."""
+
+    before: str = ""
+    """What it goes on from, such as the key of a JSON member: counts as the text does."""
+    context: str = ""
+    """What it is about, such as a title: says what something is, not that it is something else."""
+
+
+NOTHING = Around()
+
+
+def nearest(text: str, start: int, around: Around = NOTHING) -> str:
+    """What the last telling word before a place in a folded text says: a category, `other`, or nothing."""
     before = text[max(0, start - _REACH) : start]
-    if start < _REACH and context:
-        before = f"{context[-_REACH:]} {before}"
+    if start < _REACH and around.before:
+        before = around.before[-_REACH:] + before
+    said = _last(before)
+    if not said and around.context:
+        said = _last(around.context[-_REACH:])
+        return "" if said == OTHER else said
+    return said
+
+
+def _last(text: str) -> str:
     said = ""
-    for found in _WORDS.finditer(_CAMEL.sub(" ", before)):
+    for found in _WORDS.finditer(_CAMEL.sub(" ", text)):
         said = found.lastgroup or ""
     return said

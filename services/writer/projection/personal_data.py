@@ -5,6 +5,7 @@ from collections.abc import Mapping
 
 from services.writer.projection.rows import EntityWrite, Projection
 from shared.personal_data.masking import Masking
+from shared.personal_data.words import Around
 
 _TEXTS = ("title", "url", "author", "source_path", "source_id")
 _ATTRIBUTE = "attributes."
@@ -17,17 +18,17 @@ def personal_data(projection: Projection) -> Mapping[str, tuple[str, ...]]:
     for entity in projection.entities:
         _seek_in_fields(found[entity.key], entity)
     for fact in projection.facts:
-        found[fact.subject_key].seek(fact.sentence, fact.predicate)
+        found[fact.subject_key].seek(fact.sentence, Around(context=fact.predicate))
         for name, value in fact.fields.items():
             if name.startswith(_ATTRIBUTE):
-                found[fact.subject_key].seek(value, name, is_json=True)
+                found[fact.subject_key].seek(value, Around(name), is_json=True)
     for document in projection.documents:
         texts = [document.body] if document.body is not None else [each.text for each in document.passages]
         for text in texts:
             found[document.entity_key].seek(text)
     for passage in projection.passages:
         if passage.owner_key in found:
-            found[passage.owner_key].seek(passage.text, passage.title)
+            found[passage.owner_key].seek(passage.text, Around(context=passage.title))
     return {key: tuple(sorted(masking.found)) for key, masking in sorted(found.items()) if masking.is_needed}
 
 
@@ -35,9 +36,9 @@ def _seek_in_fields(masking: Masking, entity: EntityWrite) -> None:
     masking.seek(entity.key)
     for name, value in entity.fields.items():
         if name.startswith(_ATTRIBUTE):
-            masking.seek(value, name, is_json=True)
+            masking.seek(value, Around(name), is_json=True)
         elif name in _TEXTS:
-            masking.seek(value, name)
+            masking.seek(value)
         elif name == "aliases":
             for alias in value:
-                masking.seek(alias, name)
+                masking.seek(alias)
