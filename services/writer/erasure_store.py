@@ -23,6 +23,7 @@ _RESTING = (
     "delete_supersessions",
     "delete_retractions",
     "delete_documents",
+    "delete_guards",
 )
 
 
@@ -189,6 +190,10 @@ class ErasureStore:
         """Those of the entities and of the facts that this transaction has changed."""
         entities = {row["natural_key"] for row in await self._fetch("changed_entities", keys)}
         return entities, {row["fact_id"] for row in await self._fetch("changed_facts", fact_ids)}
+
+    async def unqueue(self, observation_ids: Collection[str]) -> int:
+        """Let nothing be extracted from observations; answers how many of them waited for that."""
+        return len(await self._fetch("unqueue", observation_ids))
 
     async def insert_receipt(self, receipt: Receipt) -> None:
         """Keep a receipt, unless there is one of its id."""

@@ -92,6 +92,10 @@ DELETE FROM link_claims WHERE namespace = $1 AND observation_ids = '{}';
 -- Texts that came from the observations.
 DELETE FROM documents WHERE namespace = $1 AND observation_id = ANY ($2);
 
+-- name: delete_guards
+-- Which roles the observations said may change something.
+DELETE FROM write_guards WHERE namespace = $1 AND observation_id = ANY ($2);
+
 -- name: delete_records
 -- Passages of records that came from the observations. Returns whose they were.
 DELETE FROM passages WHERE namespace = $1 AND kind = 4 AND observation_id = ANY ($2) RETURNING owner_key;
@@ -248,6 +252,10 @@ SELECT pg_advisory_xact_lock(trace_lock($1))::text;
 -- Traces of context compilation, and their packs, that hold or name one of the observations, entities and facts.
 DELETE FROM context_traces WHERE namespace = $1 AND item_keys && $2::text[]
 RETURNING trace_id;
+
+-- name: unqueue
+-- The observations wait for extraction no more. Returns those that did.
+DELETE FROM extraction_queue WHERE namespace = $1 AND observation_id = ANY ($2) RETURNING observation_id;
 
 -- name: changed_entities
 -- Those of the entities that this transaction changed.

@@ -6,7 +6,7 @@ from typing import Any
 from palimpsest import ids
 
 from services.writer.mark_store import ENTITY, FACT, Marked, Operator
-from shared.authentication.caller import WRITE, current_caller
+from shared.authentication.caller import WRITE, current_caller, held_roles
 from shared.errors import InvalidField, Violation
 from shared.timestamps import to_datetime
 
@@ -22,7 +22,7 @@ def operator(namespace: str) -> Operator:
     """The caller. Raises PermissionDenied unless it may write in the namespace."""
     caller = current_caller()
     caller.require(WRITE, namespace)
-    return Operator(caller.subject, sorted(caller.labels), caller.sees_all)
+    return Operator(caller.subject, sorted(caller.labels), caller.sees_all, held_roles(namespace))
 
 
 def to_moment(request: Any, field: str) -> datetime | None:

@@ -35,6 +35,8 @@ class Operator:
     subject: str
     labels: Sequence[str]
     sees_all: bool
+    # By which they may change what is guarded; None: they may change all.
+    roles: frozenset[str] | None = None
 
 
 class MarkStore:

@@ -6,6 +6,7 @@ from typing import Any, TypeVar
 
 from services.writer.applier import namespace_lock_key
 from services.writer.mark_store import ENTITY, FACT, Marked, MarkStore, Operator
+from services.writer.steps.guarding import require_role
 from services.writer.steps.receipts import key_target
 from services.writer.steps.standing import settle_standing
 from services.writer.store import Store
@@ -37,7 +38,7 @@ async def mark(
     reason: str = "",
     timeout_s: float | None,
 ) -> tuple[T, str]:
-    """What setting the mark answered, and a token by which reads see it. Raises NotFound.
+    """What setting the mark answered, and a token by which reads see it. Raises NotFound, PermissionDenied.
 
     `action`, `telling` and `reason` are for the audit.
 
@@ -50,6 +51,7 @@ async def mark(
         archived = await marks.lock(operator)
         if archived is None:
             raise NotFound(item.name)
+        await require_role(connection, item.namespace, [(item.kind, item.key)], operator.roles)
         answer = await setting(marks, archived)
         key = (item.namespace, item.key)
         await settle_standing(connection, *(({key}, set()) if item.kind == ENTITY else (set(), {key})))

@@ -18,6 +18,7 @@ from services.writer.projection.packs import FREE, Packs
 from services.writer.projection.project import project
 from services.writer.projection.rows import Projection
 from services.writer.recording import FailureEntry, Outcome, PreparedObservation, Recorded
+from shared.authentication.caller import held_roles
 from shared.errors import InvalidField, PalimpsestError, Violation
 from shared.interceptors.status import to_item_error
 from shared.timestamps import from_datetime
@@ -28,7 +29,7 @@ _INVALID_ARGUMENT = 3
 _SHARED_WITH = {
     Visibility.VISIBILITY_TEAM: "workspace",
     Visibility.VISIBILITY_ORGANIZATION: "workspace",
-    Visibility.VISIBILITY_PROJECT: "project",
+    Visibility.VISIBILITY_PROJECT: "workspace",
 }
 
 
@@ -49,19 +50,27 @@ def prepare(
     Raises InvalidField for what no single field's limits can say; `path` leads to the observation.
     """
     try:
-        return _prepare(namespace, observation, path, subject, packs)
+        return _prepare(namespace, observation, path, subject, held_roles(namespace), packs)
     except RecursionError:
         raise _invalid(path, "must not hold JSON that is nested that deeply") from None
 
 
-def _prepare(namespace: str, observation: Observation, path: str, subject: str, packs: Packs) -> PreparedObservation:
+def _prepare(
+    namespace: str,
+    observation: Observation,
+    path: str,
+    subject: str,
+    roles: frozenset[str] | None,
+    packs: Packs,
+    denied: Sequence[int] = (),
+) -> PreparedObservation:
     source = observation.source
     if source.revision and not source.external_id:
         raise _invalid(f"{path}.source.revision", "must be empty where there is no external_id")
     labelled = _labelled(observation, path, subject)
     content_hash = ids.content_hash(observation)
     observation_id = ids.observation_id(namespace, source, content_hash=content_hash)
-    projection = project(namespace, labelled, observation_id, packs)
+    projection = project(namespace, labelled, observation_id, packs, denied=denied)
     return PreparedObservation(
         namespace=namespace,
         observation_id=observation_id,
@@ -83,7 +92,9 @@ def _prepare(namespace: str, observation: Observation, path: str, subject: str, 
         projection=projection,
         private_to=subject if _is_private(observation) else "",
         packs=packs,
-        projected_under=partial(_prepare, namespace, observation, path, subject),
+        projected_under=partial(_prepare, namespace, observation, path, subject, roles),
+        denied=denied,
+        roles=roles,
     )
 
 
@@ -92,7 +103,7 @@ def reprojected(row: Mapping[str, Any], packs: Packs) -> Projection:
     observation = Observation.FromString(row["message"])
     observation.content, observation.data = row["content"], row["data"] or ""
     labelled = _labelled(observation, "observation", row["private_to"])
-    return project(row["namespace"], labelled, row["observation_id"], packs)
+    return project(row["namespace"], labelled, row["observation_id"], packs, denied=row["denied"])
 
 
 def assertion_count(message: bytes) -> int:
@@ -144,6 +155,9 @@ def permission_labels(permissions: Permissions, path: str, subject: str) -> list
         labels.append(f"principal:{subject}")
     if shared_with:
         labels.append(f"{shared_with}:{nfc(permissions.visibility_id)}")
+    if permissions.visibility == Visibility.VISIBILITY_PROJECT:
+        # Beside what hides it from others: it is that project's, wherever its members ask.
+        labels.append(f"project:{nfc(permissions.visibility_id)}")
     return labels
 
 

@@ -44,13 +44,24 @@ class PreparedObservation:
     private_to: str = ""
     # What acted in the namespace when it was projected, and how it is projected when something else acts there.
     packs: Packs = field(default=FREE, compare=False)
-    projected_under: Callable[[Packs], "PreparedObservation"] | None = field(default=None, compare=False, repr=False)
+    # The same, under other packs, or less the assertions of some indices.
+    projected_under: Callable[[Packs, Sequence[int]], "PreparedObservation"] | None = field(
+        default=None, compare=False, repr=False
+    )
+    # Assertions that the caller had no role for.
+    denied: Sequence[int] = ()
+    # The roles that the caller held; None: it may change everything.
+    roles: frozenset[str] | None = field(default=None, compare=False)
 
     def under(self, packs: Packs) -> "PreparedObservation":
         """The same observation, projected under what acts in its namespace."""
         if self.packs == packs or self.projected_under is None:
             return self
-        return self.projected_under(packs)
+        return self.projected_under(packs, self.denied)
+
+    def less(self, denied: Sequence[int]) -> "PreparedObservation":
+        """The same observation, less assertions that its caller has no role for."""
+        return self.projected_under(self.packs, denied) if self.projected_under else self
 
     @property
     def key(self) -> tuple[str, str]:

@@ -243,7 +243,7 @@ def _by_snapshot(item: PreparedObservation) -> PreparedObservation:
     return replace(
         item,
         projection=replace(item.projection, retractions=retractions),
-        projected_under=lambda packs: _by_snapshot(item.under(packs)),
+        projected_under=lambda packs, denied: _by_snapshot(item.under(packs).less(denied)),
     )
 
 

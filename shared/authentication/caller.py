@@ -10,6 +10,7 @@ from shared.errors import PermissionDenied
 READ, WRITE, ADMIN = "read", "write", "admin"
 PERMISSIONS = frozenset({READ, WRITE, ADMIN})
 EVERYWHERE = "*"
+_ROLE = "role:"
 
 
 @dataclass(frozen=True)
@@ -70,6 +71,15 @@ _current: ContextVar[Caller] = ContextVar("caller")
 def current_caller() -> Caller:
     """The caller of the call under way. Raises LookupError outside of one."""
     return _current.get()
+
+
+def held_roles(namespace: str) -> frozenset[str] | None:
+    """The roles by which the call under way may change guarded things of a namespace (AC-5). None: it may change all,
+    as an administrator of the namespace, or as what the service does by itself."""
+    caller = _current.get(None)
+    if caller is None or caller.may(ADMIN, namespace):
+        return None
+    return frozenset(label.removeprefix(_ROLE) for label in caller.labels if label.startswith(_ROLE))
 
 
 @contextmanager

@@ -11,7 +11,7 @@ from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
 
 from services.reader.queries.digest import TABLES
 from services.reader.view import View
-from shared.authentication.caller import ADMIN, READ, Caller
+from shared.authentication.caller import ADMIN, READ, Caller, Grant
 from shared.errors import PermissionDenied
 from tests.integration.reader_process import reading
 from tests.integration.reader_seed import Seed, seeding
@@ -143,7 +143,7 @@ async def test_every_table_of_knowledge_is_in_it(seed: Seed) -> None:
 
 def test_it_needs_the_admin_permission() -> None:
     """AC-1: reading is not enough."""
-    caller = Caller(subject="reader", namespaces=("*",), permissions=frozenset({READ}))
+    caller = Caller("reader", (Grant(("*",), frozenset({READ})),))
 
     with pytest.raises(PermissionDenied):
         View.of(caller, NAMESPACE, ADMIN)

@@ -199,6 +199,7 @@ STATE = {
     "link_claims": "to_jsonb(t) - 'recorded_at'",
     "entity_merges": "to_jsonb(t)",
     "obsolete_marks": "to_jsonb(t) - 'marked_at'",
+    "write_guards": "to_jsonb(t)",
 }
 
 

@@ -5,12 +5,13 @@ from palimpsest.v1.reference_pb2 import Permissions, Visibility
 
 from services.writer.messages import permission_labels
 from shared.errors import InvalidField
+from shared.labels import is_restricting
 
 MAPPING = {
     "UNSPECIFIED": [],
     "NAMESPACE": [],
     "PRIVATE": ["principal:alice"],
-    "PROJECT": ["project:core"],
+    "PROJECT": ["workspace:core", "project:core"],
     "TEAM": ["workspace:core"],
     "ORGANIZATION": ["workspace:core"],
 }
@@ -26,6 +27,13 @@ def test_each_visibility_has_its_label(visibility: str) -> None:
     """AC-5: the caller's own, a group's, or none."""
     given = permissions(visibility, visibility_id="core" if visibility in NAMED else "")
     assert permission_labels(given, "permissions", "alice") == MAPPING[visibility]
+
+
+@pytest.mark.parametrize("visibility", ["PRIVATE", "PROJECT", "TEAM", "ORGANIZATION"])
+def test_who_is_not_meant_does_not_see_it(visibility: str) -> None:
+    """AC-5, AC-2: each of them hides; a label that only says where a thing applies would hide it from nobody."""
+    given = permissions(visibility, visibility_id="core" if visibility in NAMED else "")
+    assert any(map(is_restricting, permission_labels(given, "permissions", "alice")))
 
 
 def test_roles_read_besides() -> None:

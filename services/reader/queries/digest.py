@@ -27,6 +27,7 @@ TABLES: dict[str, tuple[str, ...]] = {
     "link_claims": ("recorded_at",),
     "obsolete_marks": ("marked_at",),
     "item_marks": ("last_confirmed_at", "deleted_at"),
+    "write_guards": (),
     "sources": ("registered_at",),
     "vault_observations": ("last_run_number",),
     "snapshot_items": (),

@@ -7,8 +7,9 @@ from typing import Any
 
 from services.writer.applier import Applier
 from services.writer.fact_store import FactStore
-from services.writer.mark_store import Operator
+from services.writer.mark_store import FACT, Operator
 from services.writer.recording import PreparedObservation, Recorded
+from services.writer.steps.guarding import require_role
 from shared.consistency_token import encode
 from shared.database import Connection, Database
 from shared.errors import InvalidField, NotFound, ObservationConflict, PalimpsestError, SupersessionCycle, Violation
@@ -47,7 +48,8 @@ async def change_fact(
     *,
     timeout_s: float | None,
 ) -> ChangedFact:
-    """Stores the change. Raises NotFound where the fact is not stored, ObservationConflict, and for what the contract's
+    """Stores the change. Raises NotFound where the fact is not stored, PermissionDenied where the
+    operator has none of its write roles, ObservationConflict, and for what the contract's
     limits cannot say InvalidField and SupersessionCycle: then nothing is stored."""
     try:
         recorded, said = await _record(database, applier, change, prepare, operator, timeout_s)
@@ -79,6 +81,7 @@ async def _record(
         store = FactStore(connection, change.namespace, operator)
         if await store.get_fact(change.fact_id) is None:
             raise NotFound("fact")
+        await require_role(connection, change.namespace, [(FACT, change.fact_id)], operator.roles)
         stored = await store.occurred_at(change.undated_id) if change.undated_id else None
         return stored or datetime.now(UTC)
 

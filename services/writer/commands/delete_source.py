@@ -7,7 +7,8 @@ from services.writer.erasure_store import Receipt
 from services.writer.snapshot_store import SnapshotScope, SnapshotStore
 from services.writer.source_store import Shown, SourceKey, SourceStore
 from services.writer.steps.erasure import Erased, Messages
-from services.writer.steps.purging import Selection, purge_observations
+from services.writer.steps.guarding import require_role_for_source
+from services.writer.steps.purging import KeptOut, Selection, purge_observations
 from services.writer.steps.receipts import fresh_receipt_id, keep_receipt, source_told
 from services.writer.steps.withdrawal import settle_source
 from services.writer.store import Store
@@ -32,12 +33,15 @@ async def delete_source(
     purge: bool,
     reason: str,
     by: str,
+    roles: frozenset[str] | None,
     timeout_s: float | None,
 ) -> tuple[DeletedSource, str]:
-    """What the deletion hid or erased, and a token. A source that nobody knows is deleted as one without items."""
+    """What the deletion hid or erased, and a token. A source that nobody knows is deleted as one without items. Raises
+    PermissionDenied where an observation of the source guards something that none of the `roles` may change."""
 
     async def work(connection: Connection) -> DeletedSource:
         await Store(connection).lock_namespaces([(namespace_lock_key(key[0]), True)])
+        await require_role_for_source(connection, key, roles)
         sources = SourceStore(connection)
         await sources.delete_source(key, reason=reason, by=by)
         hidden = await settle_source(connection, key)
@@ -45,7 +49,7 @@ async def delete_source(
             await _tell_hidden(connection, key, hidden, by=by, reason=reason)
             return DeletedSource(hidden, None)
         selected = Selection(frozenset(await sources.observations_of_source(key)))
-        erased = await purge_observations(connection, key[0], selected, messages)
+        erased = await purge_observations(connection, key[0], selected, messages, kept_out=KeptOut.NOTHING)
         await SnapshotStore(connection, SnapshotScope(*key)).forget()
         return DeletedSource(hidden, await _keep_receipt(connection, key, erased, by=by, reason=reason))
 

@@ -16,7 +16,7 @@ from services.writer.commands.undelete_item import undelete_item
 from services.writer.documents.servicer import STORED_MESSAGES
 from services.writer.lifecycle_messages import operator, to_marked, to_moment
 from services.writer.source_messages import to_delete_response, to_source, to_state
-from shared.authentication.caller import ADMIN, WRITE, current_caller
+from shared.authentication.caller import ADMIN, WRITE, current_caller, held_roles
 from shared.database import Database
 from shared.interceptors.deadline import deadline_s_left
 from shared.timestamps import from_datetime
@@ -100,6 +100,7 @@ class LifecycleRpcs:
             purge=request.purge,
             reason=request.reason,
             by=current_caller().subject,
+            roles=held_roles(request.namespace),
             timeout_s=deadline_s_left(),
         )
         return to_delete_response(deleted, token)

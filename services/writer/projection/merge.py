@@ -191,7 +191,7 @@ def _default_kind(stored: str, writes: Iterable[EntityWrite], placeholder: bool)
 
 
 def inherited_labels(current: EntityState | None, writes: Iterable[EntityWrite]) -> tuple[str, ...]:
-    """The labels that hide an entity which was given none: none where it was named openly, else all of those who did."""
+    """What hides an entity that was given no labels: nothing where it was named openly, else all that it was under."""
     named = [write.inherited for write in writes if write.inherited is not None]
     if current is not None:
         named.append(current.restricting)

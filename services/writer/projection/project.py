@@ -1,6 +1,6 @@
 """The projection of an observation: the rows that it should lead to, free of any order of arrival."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import replace
 from itertools import chain
 from typing import TypeVar
@@ -12,6 +12,7 @@ from services.writer.projection.entity_assertion import entity_rows
 from services.writer.projection.episode import episode_rows
 from services.writer.projection.fact_assertion import fact_rows
 from services.writer.projection.fact_changes import correction_rows, retraction_rows
+from services.writer.projection.guarding import guards_of
 from services.writer.projection.link_assertion import link_rows
 from services.writer.projection.memory_record import memory_record_rows
 from services.writer.projection.messages import Assertion, Observation
@@ -24,13 +25,23 @@ from shared.labels import split
 
 Row = TypeVar("Row")
 
+# Of google.rpc.Code.
+_PERMISSION_DENIED = 7
 
-def project(namespace: str, observation: Observation, observation_id: str, packs: Packs = FREE) -> Projection:
+
+def project(
+    namespace: str,
+    observation: Observation,
+    observation_id: str,
+    packs: Packs = FREE,
+    *,
+    denied: Collection[int] = (),
+) -> Projection:
     """Returns the intended rows of an observation that satisfies the contract's limits, under the packs that act.
 
     An assertion that cannot be applied is a failure, by rising index, and leaves no rows; the others do (OB-4). Rows
     may repeat: stamps decide between writes of one field, and between documents of one entity. Of records of one key
-    only the last one's passages are given.
+    only the last one's passages are given. `denied` are the assertions that the caller had no role for.
 
     Raises:
         ValueError: `occurred_at` lies outside the years 0001 to 9999.
@@ -38,9 +49,14 @@ def project(namespace: str, observation: Observation, observation_id: str, packs
     context = context_of(namespace, observation, observation_id, packs)
     rows = [_inheriting(observation_rows(observation, context), None, context)]
     failures: list[Failure] = []
+    guards = list(guards_of(rows[0], observation, None))
     for index, assertion in enumerate(observation.assertions):
+        if index in denied:
+            failures.append(_denial(index))
+            continue
         try:
             rows.append(_inheriting(_rows(assertion, context, index), assertion, context))
+            guards += guards_of(rows[-1], observation, assertion)
         except Refused as refused:
             failures.append(_failure(refused, index))
     projection = Projection(
@@ -56,6 +72,7 @@ def project(namespace: str, observation: Observation, observation_id: str, packs
         claims=_all(each.claims for each in rows),
         documents=_all(each.documents for each in rows),
         passages=_last_of_each(rows),
+        guards=tuple(guards),
         failures=tuple(failures),
     )
     return replace(projection, personal_data=personal_data(projection)) if packs.protects else projection
@@ -94,6 +111,17 @@ def _own_labels(assertion: Assertion) -> Iterable[str]:
     said = getattr(assertion, assertion.WhichOneof("assertion") or "")
     own: Iterable[str] = getattr(getattr(said, "replacement", said), "scopes", ())
     return own
+
+
+def _denial(index: int) -> Failure:
+    return Failure(
+        index=index,
+        code=_PERMISSION_DENIED,
+        reason="PERMISSION_DENIED",
+        field=f"assertions[{index}]",
+        message="The caller has none of the roles that may change this.",
+        metadata={"permission": "write"},
+    )
 
 
 def _failure(refused: Refused, index: int) -> Failure:

@@ -167,6 +167,16 @@ class Failure:
 
 
 @dataclass(frozen=True, slots=True)
+class GuardWrite:
+    """Which roles may change an item from now on (AC-5): a fact by its id (kind 2), or an entity or record (3)."""
+
+    kind: int
+    item_key: str
+    stamp: Stamp
+    write_roles: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Projection:
     """The intended rows of one observation."""
 
@@ -181,6 +191,7 @@ class Projection:
     links: tuple[LinkWrite, ...] = ()
     claims: tuple[ClaimWrite, ...] = ()
     documents: tuple[DocumentWrite, ...] = ()
+    guards: tuple[GuardWrite, ...] = ()
     # Passages of facts, entities and records; those of documents are inside them.
     passages: tuple[Passage, ...] = ()
     failures: tuple[Failure, ...] = ()

@@ -151,7 +151,8 @@ BEGIN
         OR EXISTS (SELECT FROM sources WHERE namespace = name AND state <> 1)
         OR EXISTS (SELECT FROM obsolete_marks WHERE namespace = name)
         OR EXISTS (SELECT FROM vault_observations WHERE namespace = name)
-        OR EXISTS (SELECT FROM tombstones WHERE namespace = name);
+        OR EXISTS (SELECT FROM tombstones WHERE namespace = name)
+        OR EXISTS (SELECT FROM write_guards WHERE namespace = name);
     RETURN NEXT;
 END
 $$;

@@ -16,7 +16,9 @@ import pytest
 from google.protobuf import message_factory
 from google.protobuf.message import Message
 from palimpsest.errors import details_of
+from palimpsest.v1.error_reason_pb2 import ErrorReason
 
+from shared.consistency_token import Position
 from shared.server import Service, serve
 from shared.settings import ServerSettings
 from shared.validation import violations
@@ -50,9 +52,15 @@ def bare(service: str) -> Any:
                 return SimpleNamespace(add=_count_no_refusal)
             if name == "_settings":
                 return SimpleNamespace(group_items=100, group_bytes=1_000_000)
+            if name == "_database":  # a stream answers items, refused ones too, with a position in the log
+                return SimpleNamespace(write_position=_position)
             return Untouchable()
 
     return object.__new__(Bare)
+
+
+async def _position() -> Position:
+    return Position(1, 1, 1)
 
 
 async def _count_no_refusal(namespace: str, outcomes: Any) -> None:
@@ -118,7 +126,7 @@ async def test_no_rpc_answers_who_may_do_nothing(service: str, tmp_path: Path) -
         for method in implemented(service):
             if method.name in OF_ITS_ITEMS:
                 [item] = await answers(channel, method, "a")
-                assert item.result.error.reason == "ERROR_REASON_PERMISSION_DENIED", method.name
+                assert item.result.error.reason == ErrorReason.ERROR_REASON_PERMISSION_DENIED, method.name
                 continue
             found = {await refusal(answers(channel, method, namespace)) for namespace in ("a", "b/*")}
             assert {(code, reason) for code, reason, _ in found} == {
