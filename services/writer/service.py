@@ -12,6 +12,7 @@ from services.writer.documents.servicer import STORED_MESSAGES
 from services.writer.embedder_client import EmbedderClients
 from services.writer.embedding_loop import EmbeddingLoop
 from services.writer.erasure.messages import emptied
+from services.writer.extraction.extracting import extracting
 from services.writer.messages import assertion_count
 from services.writer.retention import Redactor
 from services.writer.servicer import WriterServicer, register_servicer
@@ -88,11 +89,16 @@ class _Writer:
     async def _migrate_and_work(self) -> None:
         while not self._migrated:
             self._migrated = await self._migrate()
-        await asyncio.gather(self._embed(), self._curate(), TraceLoop(self._database).run())
+        await asyncio.gather(self._embed(), self._curate(), self._extract(), TraceLoop(self._database).run())
 
     async def _embed(self) -> None:
         if self._settings.embedding.enabled and self._embedder is not None:
             await EmbeddingLoop(self._database, self._embedder, self._settings.embedding).run()
+
+    async def _extract(self) -> None:
+        settings = self._settings.extraction
+        if settings.url and settings.enabled:
+            await extracting(self._database, settings)
 
     async def _curate(self) -> None:
         if self._settings.curation.enabled:

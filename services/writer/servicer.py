@@ -23,6 +23,7 @@ from services.writer.documents.servicer import DocumentRpcs
 from services.writer.embedding.servicer import EmbeddingRpcs
 from services.writer.embedding_batch import Embedder
 from services.writer.erasure.servicer import ErasureRpcs
+from services.writer.extraction.servicer import ExtractionRpcs
 from services.writer.facts.servicer import FactRpcs
 from services.writer.group_commit import GroupCommit
 from services.writer.lifecycle.servicer import LifecycleRpcs
@@ -45,6 +46,7 @@ class WriterServicer(
     DocumentRpcs,
     EmbeddingRpcs,
     ErasureRpcs,
+    ExtractionRpcs,
     FactRpcs,
     LifecycleRpcs,
     NamespaceRpcs,

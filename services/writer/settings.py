@@ -56,7 +56,7 @@ class ExtractionSettings(BaseSettings):
 
     url: str = Field(
         default="",
-        pattern=r"(https?://\S+)?",
+        pattern=r"^(https?://\S+)?$",
         description="of chat completions of an OpenAI-compatible endpoint, e.g. ending in /v1/chat/completions; empty: "
         "nothing is extracted or queued",
     )

@@ -20,8 +20,6 @@ from tests.contract.contract import SERVICES, service_descriptor
 # Every entry is work to do; an RPC that is implemented must leave the list. It only ever gets shorter.
 UNIMPLEMENTED: dict[str, set[str]] = {
     "writer": {
-        "ProposeFacts",
-        "RetryExtraction",
     },
     "reader": {
         "Watch",

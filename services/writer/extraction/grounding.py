@@ -64,11 +64,16 @@ def _entity_key(proposal: EntityProposal) -> str:
 
 
 def verified(
-    facts: Sequence[FactProposal], ground: Ground, entities: Sequence[GroundedEntity] = (), path: str = "facts"
+    facts: Sequence[FactProposal],
+    ground: Ground,
+    entities: Sequence[GroundedEntity] = (),
+    places: Sequence[int] | None = None,
 ) -> list[Verified]:
-    """Each fact with the keys of its ends and the span of its quote, or why it is refused; `path` leads to the list."""
+    """Each fact with the keys of its ends and the span of its quote, or why it is refused. `places`: where each stands
+    among all that was proposed."""
     named = {comparable(each.proposal.name): each.key for each in entities}
-    return [_verified(fact, ground, named, f"{path}[{place}]") for place, fact in enumerate(facts)]
+    numbered = zip(places if places is not None else range(len(facts)), facts, strict=True)
+    return [_verified(fact, ground, named, f"facts[{place}]") for place, fact in numbered]
 
 
 def _verified(fact: FactProposal, ground: Ground, named: dict[str, str], path: str) -> Verified:

@@ -57,5 +57,25 @@ class GroundedFact:
     span: Span
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """Whose words a text is (a key; empty: nobody's), and when they were said, in ISO 8601."""
+
+    author_key: str
+    said_at: str
+
+
+@dataclass(frozen=True, slots=True)
+class Derived:
+    """What was made of a text. `external_id`: what the result is known again by; empty: by its content. `evidence`: the
+    class, INFERRED or EXTRACTED."""
+
+    facts: tuple[GroundedFact, ...]
+    extracted_by: str
+    entities: tuple[GroundedEntity, ...] = ()
+    external_id: str = ""
+    evidence: str = "INFERRED"
+
+
 Verified: TypeAlias = GroundedFact | PalimpsestError
 """A fact that is accepted, or why it is not."""
