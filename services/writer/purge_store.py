@@ -1,7 +1,7 @@
 """What a purge selects, and takes along beside what rests on observations (AU-2, AU-3). Each method runs the statements
 of its name, inside the caller's transaction and under the exclusive lock of the namespace."""
 
-from collections.abc import Collection, Iterable, Mapping
+from collections.abc import Collection, Iterable
 from datetime import datetime
 from pathlib import Path
 from typing import Any
@@ -86,14 +86,9 @@ class PurgeStore:
         """Forget what operators said of a source, but that it takes no observations."""
         await self._run("forget_source", system, stream)
 
-    async def content_hashes(self, observation_ids: Collection[str]) -> dict[str, str]:
-        """By observation the hash of its content."""
-        rows = await self._connection.fetch(_statements.content_hashes, self._namespace, sorted(observation_ids))
-        return {row["observation_id"]: row["content_hash"] for row in rows}
-
-    async def bury(self, tombstones: Mapping[str, str]) -> None:
-        """Keep observations out from now on: by their ids, and the content hash that alone is kept out; empty: any."""
-        await self._run("bury", *columns(sorted(tombstones.items()), 2))
+    async def bury(self, observation_ids: Collection[str], *, same_content_only: bool) -> None:
+        """Keep stored observations out from now on: whatever comes under their ids, or only the same content."""
+        await self._run("bury", sorted(observation_ids), same_content_only)
 
     async def _set(self, name: str, *arguments: Any) -> set[str]:
         rows = await self._connection.fetch(_statements.with_table(name), self._namespace, *arguments)

@@ -139,18 +139,15 @@ UPDATE sources SET description = '', reason = ''
 WHERE namespace = $1 AND system = $2 AND ($3 = '' OR stream = $3) AND state <> 1;
 
 -- name: bury
--- Keeps the observations $2 out from now on, whatever comes under their ids; or, with $3, the same content only. What is kept out
+-- Keeps the stored observations $2 out from now on, whatever comes under their ids; or ($3) the same content only. What is kept out
 -- wholly stays so.
 INSERT INTO tombstones AS tombstone (namespace, observation_id, content_hash)
-SELECT $1, given.observation_id, given.content_hash
-FROM unnest($2::text[], $3::text[]) AS given (observation_id, content_hash)
+SELECT namespace, observation_id, CASE WHEN $3::boolean THEN content_hash ELSE '' END
+FROM observations
+WHERE namespace = $1 AND observation_id = ANY ($2)
 ON CONFLICT (namespace, observation_id) DO UPDATE
 SET content_hash = excluded.content_hash, erased_at = excluded.erased_at
 WHERE tombstone.content_hash <> '';
-
--- name: content_hashes
--- Ids and content hashes of the observations $2.
-SELECT observation_id, content_hash FROM observations WHERE namespace = $1 AND observation_id = ANY ($2);
 
 -- name: buried
 -- Which of the (namespace, id, content hash) given are kept out, and since when.

@@ -250,6 +250,33 @@ async def test_what_others_redacted_stays_lost(writer: Writer, dsn: str) -> None
     assert not any((await state(dsn)).values())
 
 
+@pytest.mark.parametrize("redacted_first", [False, True])
+async def test_what_was_made_of_it_goes_too(writer: Writer, dsn: str, redacted_first: bool) -> None:
+    """AU-2, CP-4: what was extracted from what is erased, whichever way, and what waits for extraction."""
+    source, made, other = (
+        observation("1", content="Anna likes tea"),
+        observation("2", fact("person:anna", "LIKES", "tea"), system="extractor"),
+        observation("3", content="other"),
+    )
+    await writer.record(other)
+    without = await state(dsn)
+    await writer.record_all(source, made)
+    ids = [observation_id(each) for each in (source, made)]
+    await query(dsn, "INSERT INTO derivations VALUES ($1, $2, $3)", NAMESPACE, *ids)
+    await query(dsn, "INSERT INTO extraction_queue (namespace, observation_id) VALUES ($1, $2)", NAMESPACE, ids[0])
+    if redacted_first:
+        request = pb.RedactObservationRequest(namespace=NAMESPACE, observation_id=ids[0])
+        redacted = counts((await writer.stub.RedactObservation(request)).receipt)
+        # The text and the sentence of the fact had waited for vectors, too.
+        assert (redacted["observations"], redacted["facts"], redacted["queue"]) == (2, 1, 3)
+        assert [row["status"] for row in await writer.rows("SELECT status FROM observations")].count(REDACTED) == 2
+    await purge(writer, observation_id=ids[0])
+    assert await state(dsn) == without
+    assert await query(dsn, "SELECT FROM derivations UNION ALL SELECT FROM extraction_queue") == []
+    for each in (source, made):
+        assert (await writer.record(each)).status == REDACTED
+
+
 async def test_what_arrives_meanwhile_is_purged_or_kept_out(writer: Writer, dsn: str) -> None:
     """AU-2: a purge waits for writes under way, and selects what they wrote; who writes during it waits."""
     first, other = about_anna()[:2]

@@ -9,7 +9,7 @@ from services.writer.namespace_store import NamespaceStore
 from services.writer.purge_store import PurgeStore
 from services.writer.steps.erasure import Messages
 from services.writer.steps.preview import previewed
-from services.writer.steps.purging import Selection, purge_observations
+from services.writer.steps.purging import KeptOut, Selection, purge_observations
 from services.writer.steps.receipts import fresh_receipt_id, keep_receipt, key_target
 from services.writer.store import Store
 from shared import audit
@@ -61,8 +61,7 @@ async def purge(
     async def work(connection: Connection) -> Receipt:
         await Store(connection).lock_namespaces([(namespace_lock_key(namespace), True)])
         selected = await _select(connection, namespace, selector)
-        tombstones = dict.fromkeys(selected.observation_ids, "")
-        erased = await purge_observations(connection, namespace, selected, messages, tombstones=tombstones)
+        erased = await purge_observations(connection, namespace, selected, messages, kept_out=KeptOut.IDENTITY)
         target, details = _told(namespace, selector)
         return await keep_receipt(
             connection,

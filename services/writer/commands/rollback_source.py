@@ -10,7 +10,7 @@ from services.writer.snapshot_store import SnapshotScope, SnapshotStore
 from services.writer.source_store import SourceKey
 from services.writer.steps.erasure import Erased, Messages
 from services.writer.steps.preview import previewed
-from services.writer.steps.purging import Selection, purge_observations
+from services.writer.steps.purging import KeptOut, Selection, purge_observations
 from services.writer.steps.receipts import fresh_receipt_id, keep_receipt, source_told
 from services.writer.store import Store
 from shared.consistency_token import encode
@@ -52,13 +52,12 @@ async def rollback_source(
         await Store(connection).lock_namespaces([(namespace_lock_key(namespace), True)])
         purging = PurgeStore(connection, namespace)
         ids = frozenset(await purging.said_since(system, stream, recorded_from))
-        hashes = await purging.content_hashes(ids)
-        erased = await purge_observations(connection, namespace, Selection(ids), messages, tombstones=hashes)
+        erased = await purge_observations(connection, namespace, Selection(ids), messages, kept_out=KeptOut.CONTENT)
         if ids:
             # What it was told last is no longer so: the next snapshot tells all anew.
             await SnapshotStore(connection, SnapshotScope(*source)).forget()
         receipt = await _keep(connection, source, recorded_from, erased, by=by, reason=reason)
-        return _rolled_back(ids, erased, receipt)
+        return _rolled_back(erased, receipt)
 
     if dry_run:
         rolled_back = await previewed(database, work, timeout_s=timeout_s)
@@ -85,8 +84,8 @@ async def _keep(
     )
 
 
-def _rolled_back(ids: frozenset[str], erased: Erased, receipt: Receipt) -> RolledBack:
+def _rolled_back(erased: Erased, receipt: Receipt) -> RolledBack:
     entities = erased.entities | erased.changed_entities
     facts = erased.facts | erased.changed_facts
-    sample = [one for kind in (ids, facts, entities) for one in sorted(kind)[:_SAMPLED_OF_EACH]]
-    return RolledBack(len(ids), len(entities), len(facts), erased.chunks, sample, receipt)
+    sample = [one for kind in (erased.observations, facts, entities) for one in sorted(kind)[:_SAMPLED_OF_EACH]]
+    return RolledBack(len(erased.observations), len(entities), len(facts), erased.chunks, sample, receipt)

@@ -14,6 +14,7 @@ from services.writer.commands.complete_vault_run import complete_vault_run
 from services.writer.commands.reconcile_snapshot import reconcile_snapshot
 from services.writer.commands.retain_article import retain_article
 from services.writer.commands.retain_document import retain_document
+from services.writer.erasure.messages import emptied
 from services.writer.recording import PreparedObservation
 from services.writer.retaining import Prepare
 from services.writer.snapshot_messages import SnapshotReader, change_of, to_response
@@ -24,7 +25,7 @@ from shared.errors import InvalidField, Violation
 from shared.interceptors.deadline import deadline_s_left
 from shared.validation import require_valid
 
-STORED_MESSAGES = Messages(messages.reprojected, messages.assertion_count)
+STORED_MESSAGES = Messages(messages.reprojected, messages.assertion_count, emptied)
 """How what is stored is projected anew."""
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from services.writer.curation.forgetting import forget
 from services.writer.curation_store import CurationStore
 from services.writer.erasure_store import ErasureStore
+from services.writer.extraction.store import ExtractionStore
 from services.writer.namespace_store import NamespaceStore
 from services.writer.passage_store import PassageStore
 from services.writer.projection.merge import EntityState, FactState, merge_entity, merge_fact
@@ -17,6 +18,7 @@ from services.writer.projection.packs import Packs
 from services.writer.projection.passages import CHUNK, RECORD
 from services.writer.projection.references import named
 from services.writer.projection.rows import EntityWrite, FactWrite, Projection, Stamp
+from services.writer.recording import REDACTED
 from services.writer.steps.documents import write_documents
 from services.writer.steps.entities import TouchedEntity
 from services.writer.steps.facts import StoredFact, settle_facts
@@ -34,10 +36,12 @@ _LINK = ("source_key", "relation", "target_key")
 
 @dataclass(frozen=True, slots=True)
 class Messages:
-    """How stored messages are read: projected anew from a whole row, and how many assertions one has."""
+    """How stored messages are read: projected anew from a whole row, how many assertions one has, and what redaction
+    leaves of one."""
 
     reproject: Callable[[Row, Packs], Projection]
     assertion_count: Callable[[bytes], int]
+    emptied: Callable[[bytes], bytes]
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,7 @@ class Texts:
 class Erased:
     """What is gone."""
 
-    observations: int = 0
+    observations: frozenset[str] = frozenset()
     entities: frozenset[str] = frozenset()
     facts: frozenset[str] = frozenset()
     chunks: int = 0
@@ -68,7 +72,7 @@ class Erased:
     def counts(self) -> dict[str, int]:
         """Rows that are gone or empty, by what they were, as a receipt tells them."""
         return {
-            "observations": self.observations,
+            "observations": len(self.observations),
             "entities": len(self.entities),
             "facts": len(self.facts),
             "chunks": self.chunks,
@@ -89,8 +93,8 @@ async def erase_observations(
     emptied: Mapping[str, bytes] | None = None,
     counts_texts: bool = False,
 ) -> Erased:
-    """Takes observations away, with evidence, texts and links; entities that nothing else names, and facts that nothing
-    else asserts, go too. Call under the exclusive lock of the namespace.
+    """Takes observations away, and those that were made of them, with evidence, texts and links; entities that nothing
+    else names, and facts that nothing else asserts, go too. Call under the exclusive lock of the namespace.
 
     With `emptied`, by observation id what is left of each message, this is a redaction (AU-2): the observations stay
     with that, and facts that nothing else asserts stay as `evidence_lost` (FA-8). `counts_texts`: `Erased.texts` is
@@ -98,8 +102,27 @@ async def erase_observations(
     """
     if not observation_ids:
         return Erased()
-    erasure = _Erasure(connection, namespace, frozenset(observation_ids), messages, emptied)
-    return await erasure.run(counts_texts=counts_texts)
+    extraction = ExtractionStore(connection)
+    derived = await extraction.derived_from(namespace, observation_ids)
+    if emptied is not None:
+        emptied = {**await _emptied(connection, namespace, derived, messages), **emptied}
+    ids = frozenset(emptied) if emptied is not None else frozenset({*observation_ids, *derived})
+    erased = await _Erasure(connection, namespace, ids, messages, emptied).run(counts_texts=counts_texts)
+    if emptied is None:
+        queued = await extraction.forget(namespace, sorted(ids))
+    else:
+        # What was made of what is known still, for a purge to find.
+        queued = await ErasureStore(connection, namespace).unqueue(ids)
+    return replace(erased, texts=replace(erased.texts, queued=erased.texts.queued + queued))
+
+
+async def _emptied(
+    connection: Connection, namespace: str, observation_ids: Collection[str], messages: Messages
+) -> dict[str, bytes]:
+    """What redaction leaves of those of the observations that have their content still."""
+    keys = sorted((namespace, one) for one in observation_ids)
+    rows = await Store(connection).lock_observations(keys) if keys else []
+    return {row["observation_id"]: messages.emptied(row["message"]) for row in rows if row["status"] != REDACTED}
 
 
 class _Erasure:
@@ -154,7 +177,7 @@ class _Erasure:
         traces = await erasing.delete_traces({*self._ids, *named, *spoken})
         changed_entities, changed_facts = await erasing.changed(named - gone, (spoken | settled) - lost)
         return Erased(
-            observations=len(self._ids),
+            observations=self._ids,
             entities=frozenset(gone),
             facts=frozenset(lost),
             chunks=chunks,

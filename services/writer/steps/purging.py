@@ -1,12 +1,14 @@
 """Observations purged: as if they had never been sent, and named nowhere any more but by the hashes that keep them out
 (AU-2, AU-3)."""
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection
 from dataclasses import dataclass, replace
+from enum import Enum, auto
 
 from services.writer.curation_store import CurationStore
 from services.writer.document_store import DocumentStore
 from services.writer.erasure_store import ErasureStore
+from services.writer.extraction.store import ExtractionStore
 from services.writer.mark_store import ENTITY, FACT
 from services.writer.purge_store import PurgeStore
 from services.writer.snapshot_store import SnapshotScope, SnapshotStore
@@ -17,6 +19,15 @@ from shared.normal_form import normal_form
 
 # Shorter ones would be found in the middle of other words.
 _SHORTEST_NAME = 3
+
+
+class KeptOut(Enum):
+    """What of purged observations does not come in again."""
+
+    NOTHING = auto()
+    CONTENT = auto()
+    """The same content: another under the identity corrects it."""
+    IDENTITY = auto()
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,13 +47,15 @@ async def purge_observations(
     selected: Selection,
     messages: Messages,
     *,
-    tombstones: Mapping[str, str] | None = None,
+    kept_out: KeptOut,
 ) -> Erased:
-    """Erases what is selected, from wherever it is kept or named. Call under the exclusive lock of the namespace.
-
-    `tombstones` as `PurgeStore.bury` takes them; None: the observations may come again.
-    """
-    purging, ids = PurgeStore(connection, namespace), selected.observation_ids
+    """Erases what is selected, and what was made of it, from wherever it is kept or named. Call under the
+    exclusive lock of the namespace."""
+    purging = PurgeStore(connection, namespace)
+    ids = selected.observation_ids
+    ids |= (await ExtractionStore(connection).derived_from(namespace, ids)).keys()
+    if kept_out is not KeptOut.NOTHING:
+        await purging.bury(ids, same_content_only=kept_out is KeptOut.CONTENT)
     names = _names(selected.keys, await purging.names_of(selected.keys))
     erased = await erase_observations(connection, namespace, ids, messages, counts_texts=True)
     lost = await purging.delete_lost_facts(selected.fact_ids)
@@ -54,8 +67,6 @@ async def purge_observations(
     if selected.source is not None:
         await purging.forget_source(*selected.source)
         await SnapshotStore(connection, SnapshotScope(namespace, *selected.source)).forget()
-    if tombstones:
-        await purging.bury(tombstones)
     await purging.forget_vault_keys_mentioning(names)
     mentions = await _delete_traces(connection, namespace, lost, names)
     return replace(erased, traces=erased.traces + mentions)
