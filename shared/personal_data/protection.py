@@ -43,6 +43,8 @@ class Protections:
 
     async def of(self, namespace: str, *, token: str = "", timeout_s: float | None = None) -> Protection:
         """How the namespace protects personal data. Raises DatabaseUnavailable, DeadlineExceeded."""
+        if "\0" in namespace:  # the name of none, and refused
+            return Protection(is_on=False)
         known = self._known.get(namespace)
         if known and time.monotonic() < known.until and (not token or token == known.token):
             return known.protection
