@@ -1,6 +1,6 @@
 """What the embedder measures about itself (OP-3)."""
 
-from prometheus_client import Gauge, Histogram
+from prometheus_client import Counter, Gauge, Histogram
 
 from shared.telemetry import registry
 
@@ -15,6 +15,12 @@ tokenising_s = Histogram(
     "palimpsest_embedder_tokenising_seconds", "Time to tokenise a portion of texts.", registry=registry
 )
 inference_s = Histogram("palimpsest_embedder_inference_seconds", "Time of a batch in the model.", registry=registry)
+cached_queries = Counter(
+    "palimpsest_embedder_queries",
+    "Queries by whether their vector was remembered (hit) or computed (miss).",
+    ["outcome"],
+    registry=registry,
+)
 rerank_queue_age_s = Histogram(
     "palimpsest_embedder_rerank_queue_age_seconds",
     "How long the oldest pairs of a batch of the cross-encoder have waited.",

