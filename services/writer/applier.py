@@ -18,10 +18,12 @@ from services.writer.namespace_packs import NamespacePacks
 from services.writer.namespace_store import NamespaceStore
 from services.writer.passage_store import PassageStore
 from services.writer.recording import Outcome, PreparedObservation
-from services.writer.steps.claiming import claim, first_of_each, in_order, outcomes
+from services.writer.steps.at_once import AtOnce
+from services.writer.steps.claiming import claim, first_of_each, in_order, outcomes, recorded_now
 from services.writer.steps.documents import write_documents
 from services.writer.steps.entities import write_entities
 from services.writer.steps.facts import Refusal, write_facts
+from services.writer.steps.guarding import without_denied, write_guards
 from services.writer.steps.links import write_links
 from services.writer.steps.passages import wanted_passages, write_passages
 from services.writer.steps.personal_data import mark_personal_data
@@ -32,7 +34,7 @@ from services.writer.steps.withdrawal import kept_out
 from services.writer.store import Key, Store
 from shared.consistency_token import Position
 from shared.database import Connection, Database, StatementFailed
-from shared.errors import Internal
+from shared.errors import Internal, WriteContention
 from shared.logs import current_trace_id
 
 _log = logging.getLogger(__name__)
@@ -72,6 +74,7 @@ class Applier:
         self._assertion_count = assertion_count
         self.packs = NamespacePacks(database)
         self._in_bulk = False
+        self._at_once = AtOnce()
 
     def for_bulk(self) -> "Applier":
         """The same, for what need not be embedded before single writes (EM-3)."""
@@ -120,12 +123,29 @@ class Applier:
             left_s = None if until is None else max(0.0, until - clock())
             items = await self._projected(items, left_s)
             alone_in |= {item.namespace for item in items if _speaks_of_others(item)}
+            if also is None and not alone_in and (applied := await self._apply_at_once(items, left_s)):
+                return applied
+            left_s = None if until is None else max(0.0, until - clock())
             try:
                 return Applied(*await self._database.located_transaction(work, timeout_s=left_s))
             except _MustBeAloneError as error:
                 alone_in |= error.namespaces
             except _SettingsChangedError as error:
                 self.packs.forget(error.namespaces)
+
+    async def _apply_at_once(self, items: Sequence[PreparedObservation], timeout_s: float | None) -> Applied | None:
+        """Stores observations by one statement, if nothing stored has to be looked at; None: it has."""
+        if not self._at_once.may_do(items):
+            return None
+        lock_key = namespace_lock_key(items[0].namespace)
+        try:
+            recorded, position = await self._database.located_statement(
+                lambda connection: self._at_once.record(connection, items, lock_key, in_bulk=self._in_bulk),
+                timeout_s=timeout_s,
+            )
+        except WriteContention:
+            return None
+        return Applied(recorded_now(items, recorded), position) if recorded else None
 
     async def write_within(self, connection: Connection, items: Sequence[PreparedObservation]) -> list[Outcome]:
         """Stores observations of one namespace in a transaction that holds it alone; answers what became of each."""
@@ -159,6 +179,8 @@ class Applier:
         refused = await kept_out(connection, store, items) if has_marks else {}
         if refused:
             return await self._write_others(connection, items, alone_in, refused)
+        if has_marks:
+            items = await without_denied(connection, items)
         if claimed is None:
             claimed = await claim(store, items)
         refusals: Sequence[Refusal] = ()
@@ -172,6 +194,7 @@ class Applier:
             await write_passages(PassageStore(connection, in_bulk=self._in_bulk), wanted, undescribed)
             await write_links(store, projections, entities)
             await write_refusals(store, refusals, self._assertion_count)
+            await write_guards(connection, projections)
             await mark_personal_data(connection, projections)
             if has_marks:
                 asserted = {(each.namespace, fact.fact_id) for each in projections for fact in each.facts}

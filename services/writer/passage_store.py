@@ -11,7 +11,7 @@ from services.writer.columns import columns, recordset
 from shared.database import Connection
 from shared.statements import load_statements
 
-_statements = load_statements(Path(__file__).with_name("passage_store.sql"))
+statements = load_statements(Path(__file__).with_name("passage_store.sql"))
 
 Row: TypeAlias = Mapping[str, Any]
 PassageId: TypeAlias = tuple[str, int]
@@ -28,7 +28,7 @@ _PASSAGE_ROW = (
     "importance status scopes restricting applies hidden"
 )
 # What is written together and is more than that is bulk, whoever wrote it: as many as are embedded at once.
-_MOST_FRESH = 64
+MOST_FRESH = 64
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +76,7 @@ class PassageStore:
 
     async def insert_passages(self, rows: Iterable[Sequence[Any]]) -> None:
         """Write passages of owners that have none yet, and let them wait for a vector; notifies `CHANNEL` at commit."""
-        await self._write("insert_passages", rows, self._in_bulk, _MOST_FRESH)
+        await self._write("insert_passages", rows, self._in_bulk, MOST_FRESH)
 
     async def upsert_passages(self, rows: Iterable[Sequence[Any]]) -> list[Row]:
         """Write passages of owners that are locked; answers key, passage_id and embedding_hash of those that are new or
@@ -90,7 +90,7 @@ class PassageStore:
 
     async def spaces(self) -> list[Space]:
         """All vector spaces: the active one first, then those that are built."""
-        return [Space.from_row(dict(row.items())) for row in await self._connection.fetch(_statements.spaces)]
+        return [Space.from_row(dict(row.items())) for row in await self._connection.fetch(statements.spaces)]
 
     async def copy_vectors(self, table: str, passages: Iterable[PassageId]) -> set[PassageId]:
         """Give passages the vector of an equal text of their namespace; answers which got one (DO-4)."""
@@ -108,7 +108,7 @@ class PassageStore:
         """Let passages wait for a vector in all spaces, as if for the first time, and notify `CHANNEL` at commit."""
         arrays = columns(passages, 3)
         if arrays[0]:
-            await self._connection.fetch(_statements.queue_passages, *arrays, self._in_bulk, _MOST_FRESH)
+            await self._connection.fetch(statements.queue_passages, *arrays, self._in_bulk, MOST_FRESH)
 
     async def forget_queued(self, passages: Iterable[PassageId]) -> None:
         """Let passages wait for nothing more, in whichever space."""
@@ -116,35 +116,36 @@ class PassageStore:
 
     async def count_of_observations(self, namespace: str, observation_ids: Sequence[str]) -> int:
         """How many passages of what the observations wrote or named wait for a vector; poisoned ones don't."""
-        count: int = await self._connection.fetchval(
-            _statements.count_of_observations, namespace, list(observation_ids)
-        )
+        count: int = await self._connection.fetchval(statements.count_of_observations, namespace, list(observation_ids))
         return count
 
     async def count_of_entities(self, namespace: str, keys: Sequence[str], since: datetime) -> tuple[int, int]:
         """How many passages of the entities (of all, where none is named) wait since the moment or longer, and how many
         are set aside."""
-        [(waiting, poisoned)] = await self._connection.fetch(
-            _statements.count_of_entities, namespace, list(keys), since
-        )
+        [(waiting, poisoned)] = await self._connection.fetch(statements.count_of_entities, namespace, list(keys), since)
         return waiting, poisoned
 
     async def now(self) -> datetime:
         """The database's clock."""
-        moment: datetime = await self._connection.fetchval(_statements.now)
+        moment: datetime = await self._connection.fetchval(statements.now)
         return moment
 
     async def _write(self, name: str, rows: Iterable[Sequence[Any]], *options: Any) -> list[Row]:
-        passages = recordset(rows, _PASSAGE_ROW)
-        found = await self._connection.fetch(_statements.with_table(name), passages, *options) if passages else ()
+        passages = passage_set(rows)
+        found = await self._connection.fetch(statements.with_table(name), passages, *options) if passages else ()
         return [dict(row.items()) for row in found]
 
     async def _run(self, name: str, rows: Iterable[Sequence[Any]], width: int, table: str = "") -> list[Row]:
         arrays = columns(rows, width)
         if not arrays[0]:
             return []
-        sql = _statements.with_table(name, vectors=table) if table else _statements.with_table(name)
+        sql = statements.with_table(name, vectors=table) if table else statements.with_table(name)
         return [dict(row.items()) for row in await self._connection.fetch(sql, *arrays)]
+
+
+def passage_set(rows: Iterable[Sequence[Any]]) -> str:
+    """Passages as the JSON that statements read; empty where there are none."""
+    return recordset(rows, _PASSAGE_ROW)
 
 
 def _ids(rows: Iterable[Row]) -> list[PassageId]:

@@ -17,49 +17,59 @@ DELETE FROM passages
 USING unnest($1::text[], $2::bigint[]) AS given (namespace, passage_id)
 WHERE passages.namespace = given.namespace AND passages.passage_id = given.passage_id;
 
--- name: insert_passages
--- Passages of owners that have none yet, queued for their vectors, as bulk ($2) or where they are more than $3. Wakes the
--- embedding loops, unless some passage waits already: then they were woken, and commits that notify wait for each other.
-WITH written AS (
-    INSERT INTO passages (
+-- fragment: passage_columns
         namespace, kind, owner_key, ordinal, owner_kind, title, heading, text, source_path, token_count, meta,
         embedding_hash, observation_id, source_system, source_stream, occurred_at, author_key, place_in_stream, valid_from,
-        valid_to, expires_at, importance, status, scopes, restricting, applies, hidden)
-    SELECT namespace, kind, owner_key, ordinal, owner_kind, title, heading, text, source_path, token_count, meta::jsonb,
+        valid_to, expires_at, importance, status, scopes, restricting, applies, hidden
+
+-- fragment: passage_values
+-- The columns of `given`.
+           namespace, kind, owner_key, ordinal, owner_kind, title, heading, text, source_path, token_count, meta::jsonb,
            embedding_hash, observation_id, source_system, source_stream, occurred_at, author_key, place_in_stream, valid_from,
            valid_to, expires_at, importance, status, scopes, restricting, applies, hidden
-    FROM json_to_recordset($1::json) AS given (
+
+-- fragment: passage_types
     namespace text, kind smallint, owner_key text, ordinal integer, owner_kind text, title text,
     heading text, text text, source_path text, token_count integer, meta text, embedding_hash text,
     observation_id text, source_system text, source_stream text, occurred_at timestamptz, author_key text, place_in_stream text,
     valid_from timestamptz, valid_to timestamptz, expires_at timestamptz, importance smallint,
-    status smallint, scopes text[], restricting text[], applies text[], hidden boolean)
-    RETURNING namespace, passage_id, embedding_hash
+    status smallint, scopes text[], restricting text[], applies text[], hidden boolean
+
+-- fragment: queued_and_woken
+-- What was `written` is queued for its vectors, as bulk ($2) or where it is more than $3. Wakes the embedding loops, unless some
+-- passage waits already: then they were woken, and commits that notify wait for each other.
 ), queued AS (
     INSERT INTO embedding_queue (namespace, passage_id, embedding_hash, is_bulk)
     SELECT namespace, passage_id, embedding_hash, $2 OR count(*) OVER () > $3 FROM written WHERE embedding_hash <> ''
     RETURNING 1
+), woken AS (
+    SELECT pg_notify('embedding', '') FROM queued
+    WHERE NOT EXISTS (
+        SELECT FROM embedding_queue WHERE is_bulk IN (false, true) AND leased_until = '-infinity' AND NOT poisoned)
+    LIMIT 1
 )
-SELECT pg_notify('embedding', '') FROM queued
-WHERE NOT EXISTS (
-    SELECT FROM embedding_queue WHERE is_bulk IN (false, true) AND leased_until = '-infinity' AND NOT poisoned)
-LIMIT 1;
+
+-- name: insert_passages
+-- Passages of owners that have none yet, queued for their vectors, as above.
+WITH written AS (
+    INSERT INTO passages (
+{passage_columns})
+    SELECT
+{passage_values}
+    FROM json_to_recordset($1::json) AS given (
+{passage_types})
+    RETURNING namespace, passage_id, embedding_hash
+{queued_and_woken}
+SELECT FROM woken;
 
 -- name: upsert_passages
 -- Returns those that are new or changed in anything; the others' rows and index entries are not touched.
 INSERT INTO passages AS passage (
-    namespace, kind, owner_key, ordinal, owner_kind, title, heading, text, source_path, token_count, meta,
-    embedding_hash, observation_id, source_system, source_stream, occurred_at, author_key, place_in_stream, valid_from,
-    valid_to, expires_at, importance, status, scopes, restricting, applies, hidden)
-SELECT namespace, kind, owner_key, ordinal, owner_kind, title, heading, text, source_path, token_count, meta::jsonb,
-       embedding_hash, observation_id, source_system, source_stream, occurred_at, author_key, place_in_stream, valid_from,
-       valid_to, expires_at, importance, status, scopes, restricting, applies, hidden
+{passage_columns})
+SELECT
+{passage_values}
 FROM json_to_recordset($1::json) AS given (
-    namespace text, kind smallint, owner_key text, ordinal integer, owner_kind text, title text,
-    heading text, text text, source_path text, token_count integer, meta text, embedding_hash text,
-    observation_id text, source_system text, source_stream text, occurred_at timestamptz, author_key text, place_in_stream text,
-    valid_from timestamptz, valid_to timestamptz, expires_at timestamptz, importance smallint,
-    status smallint, scopes text[], restricting text[], applies text[], hidden boolean)
+{passage_types})
 ON CONFLICT (namespace, kind, owner_key, ordinal) DO UPDATE
 SET owner_kind = excluded.owner_kind, title = excluded.title, heading = excluded.heading, text = excluded.text,
     source_path = excluded.source_path, token_count = excluded.token_count, meta = excluded.meta,

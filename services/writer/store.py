@@ -15,7 +15,7 @@ from shared.database import Connection
 from shared.labels import split
 from shared.statements import load_statements
 
-_statements = load_statements(Path(__file__).with_name("store.sql"))
+statements = load_statements(Path(__file__).with_name("store.sql"))
 
 Row: TypeAlias = Mapping[str, Any]
 Key: TypeAlias = tuple[str, str]
@@ -24,7 +24,7 @@ Keys: TypeAlias = Iterable[Key]
 
 _OBSERVATION = (
     "namespace observation_id content_hash source_system source_stream external_id revision kind occurred_at actor_key "
-    "subject_key scopes restricting applies content data message trace_id status failures private_to"
+    "subject_key scopes restricting applies content data message trace_id status failures private_to denied"
 )
 _ENTITY = (
     "kind title aliases source_path source_id url author source_created_at source_updated_at confidence importance "
@@ -40,7 +40,8 @@ _observation = attributes(_OBSERVATION.replace(" failures ", " failures_json "))
 _entity, _fact = attributes(_ENTITY), attributes(_FACT)
 _ENTITY_ROW = f"namespace natural_key {_ENTITY} restricting applies"
 _FACT_ROW = f"namespace fact_id {_FACT} restricting applies"
-_ENTITY_EVIDENCE_ROW = "namespace natural_key observation_id occurred_at described"
+_ENTITY_EVIDENCE_ROW = "namespace natural_key observation_id occurred_at described restricting"
+_FACT_EVIDENCE_ROW = "namespace fact_id observation_id occurred_at evidence confidence"
 _DOCUMENT_ROW = "namespace entity_key body media_type meta content_hash occurred_at observation_id assertion_index"
 _LINK_ROW = "namespace source_key relation target_key weight"
 _LINK_EVIDENCE_ROW = "namespace source_key relation target_key observation_id claimed weight"
@@ -73,7 +74,7 @@ class Store:
     ) -> NamespaceState:
         """Hold the lock of a namespace till the end of the transaction, and answer what is committed there by then. Of
         several namespaces take that with the least key first."""
-        [row] = await self._connection.fetch(_statements.lock_for_writing, namespace, lock_key, alone, fact_ids)
+        [row] = await self._connection.fetch(statements.lock_for_writing, namespace, lock_key, alone, fact_ids)
         return NamespaceState(namespace, *row)
 
     async def lock_and_claim(
@@ -88,9 +89,8 @@ class Store:
     ) -> tuple[NamespaceState, dict[Key, datetime] | None]:
         """`lock_for_writing`, and `claim_observations` of at least one, unless the namespace has statements, marks,
         or settings of another version: then None."""
-        given = recordset(map(_observation, observations), _OBSERVATION)
-        arguments = (namespace, lock_key, alone, fact_ids, version, given)
-        rows = await self._connection.fetch(_statements.lock_and_claim, *arguments)
+        arguments = (namespace, lock_key, alone, fact_ids, version, observation_set(observations))
+        rows = await self._connection.fetch(statements.lock_and_claim, *arguments)
         state = NamespaceState(namespace, *rows[0][:3])
         if state.has_statements or state.has_marks or state.settings_version != version:
             return state, None
@@ -99,7 +99,7 @@ class Store:
     async def claim_observations(self, observations: Iterable[Any]) -> dict[Key, datetime]:
         """Store those that are not stored, and answer these with their `recorded_at`. A row that another transaction is
         storing is waited for: after its commit it counts as stored, after its rollback as not."""
-        rows = await self._write("claim_observations", recordset(map(_observation, observations), _OBSERVATION))
+        rows = await self._write("claim_observations", observation_set(observations))
         return {(row["namespace"], row["observation_id"]): row["recorded_at"] for row in rows}
 
     async def stored_observations(self, keys: Keys) -> list[Row]:
@@ -120,13 +120,10 @@ class Store:
         """Insert entities that are not there; answers which, and whole rows of the others, locked. One that another
         transaction inserts is waited for, and then may be in neither.
 
-        Adds evidence of any of them, (namespace, natural_key, observation_id, occurred_at, described), too.
+        Adds evidence of any of them, (namespace, natural_key, observation_id, occurred_at, described, restricting),
+        too.
         """
-        rows = await self._write(
-            "insert_entities",
-            recordset(evidence, _ENTITY_EVIDENCE_ROW),
-            recordset(_rows(states, _entity), _ENTITY_ROW),
-        )
+        rows = await self._write("insert_entities", entity_evidence_set(evidence), entity_set(states))
         inserted = {(row["wanted_namespace"], row["wanted_key"]) for row in rows if row["is_new"]}
         return inserted, {(row["namespace"], row["natural_key"]): row for row in rows if row["natural_key"]}
 
@@ -136,7 +133,7 @@ class Store:
 
     async def update_entities(self, states: Mapping[Key, Any]) -> None:
         """Replace what assertions decide of entities that are locked."""
-        await self._write("update_entities", recordset(_rows(states, _entity), _ENTITY_ROW))
+        await self._write("update_entities", entity_set(states))
 
     async def see_entities(self, rows: Iterable[tuple[str, str, datetime]]) -> None:
         """Set (namespace, natural_key, last_seen_at) of entities that are locked."""
@@ -144,7 +141,7 @@ class Store:
 
     async def insert_facts(self, states: Mapping[Key, Any]) -> set[Key]:
         """Insert facts that are not there; answers which. One that another transaction inserts is waited for."""
-        rows = await self._write("insert_facts", recordset(_rows(states, _fact), _FACT_ROW))
+        rows = await self._write("insert_facts", fact_set(states))
         return {(row["namespace"], row["fact_id"]) for row in rows}
 
     async def lock_facts(self, keys: Keys) -> dict[Key, Row]:
@@ -153,7 +150,7 @@ class Store:
 
     async def update_facts(self, states: Mapping[Key, Any]) -> None:
         """Replace all but the identity of facts that are locked."""
-        await self._write("update_facts", recordset(_rows(states, _fact), _FACT_ROW))
+        await self._write("update_facts", fact_set(states))
 
     async def insert_fact_evidence(self, rows: Iterable[Sequence[Any]]) -> None:
         """Add (namespace, fact_id, observation_id, occurred_at, evidence, confidence); what is there stays."""
@@ -183,7 +180,7 @@ class Store:
     async def upsert_documents(self, rows: Iterable[Sequence[Any]]) -> set[Key]:
         """Write (namespace, entity_key, body, media_type, meta, content_hash, occurred_at, observation_id,
         assertion_index) where the stored stamp is less; answers where that was."""
-        written = await self._write("upsert_documents", recordset(rows, _DOCUMENT_ROW))
+        written = await self._write("upsert_documents", document_set(rows))
         return {(row["namespace"], row["entity_key"]) for row in written}
 
     async def upsert_claims(self, rows: Iterable[Sequence[Any]]) -> list[Row]:
@@ -211,7 +208,7 @@ class Store:
 
         Adds their evidence, (namespace, source_key, relation, target_key, observation_id, claimed, weight), too.
         """
-        await self._write("upsert_links", recordset(evidence, _LINK_EVIDENCE_ROW), recordset(links, _LINK_ROW))
+        await self._write("upsert_links", link_evidence_set(evidence), link_set(links))
 
     async def delete_link_evidence(self, rows: Iterable[Sequence[Any]]) -> None:
         """Delete (namespace, source_key, relation, target_key, observation_id, claimed); what is not there is passed
@@ -228,16 +225,62 @@ class Store:
         """Runs a statement on sets of wide rows, unless they are empty."""
         if not all(recordsets):
             return []
-        found = await self._connection.fetch(_statements.with_table(name), *recordsets)
+        found = await self._connection.fetch(statements.with_table(name), *recordsets)
         return [dict(row.items()) for row in found]
 
     async def _run(self, name: str, rows: Iterable[Sequence[Any]], width: int, *more: Any) -> list[Row]:
         arrays = columns(rows, width)
         if not arrays[0]:
             return []
-        found = await self._connection.fetch(_statements.with_table(name), *arrays, *more)
+        found = await self._connection.fetch(statements.with_table(name), *arrays, *more)
         return [dict(row.items()) for row in found]
 
 
+def observation_set(observations: Iterable[Any]) -> str:
+    """Observations as the JSON that statements read, as the other sets are; empty where there are none."""
+    return recordset(map(_observation, observations), _OBSERVATION)
+
+
+def entity_set(states: Mapping[Key, Any]) -> str:
+    """States of entities, by key."""
+    return recordset(_rows(states, _entity), _ENTITY_ROW)
+
+
+def entity_evidence_set(rows: Iterable[Sequence[Any]]) -> str:
+    """Who wrote or named entities, as `insert_entities` takes it."""
+    return recordset(rows, _ENTITY_EVIDENCE_ROW)
+
+
+def fact_set(states: Mapping[Key, Any]) -> str:
+    """States of facts, by id."""
+    return recordset(_rows(states, _fact), _FACT_ROW)
+
+
+def fact_evidence_set(rows: Iterable[Sequence[Any]]) -> str:
+    """What facts rest on, as `insert_fact_evidence` takes it."""
+    return recordset(rows, _FACT_EVIDENCE_ROW)
+
+
+def document_set(rows: Iterable[Sequence[Any]]) -> str:
+    """Texts, as `upsert_documents` takes them."""
+    return recordset(rows, _DOCUMENT_ROW)
+
+
+def link_set(rows: Iterable[Sequence[Any]]) -> str:
+    """Links, as `upsert_links` takes them."""
+    return recordset(rows, _LINK_ROW)
+
+
+def link_evidence_set(rows: Iterable[Sequence[Any]]) -> str:
+    """What links rest on, as `upsert_links` takes it."""
+    return recordset(rows, _LINK_EVIDENCE_ROW)
+
+
 def _rows(states: Mapping[Key, Any], row: Callable[[Any], tuple[Any, ...]]) -> Iterable[list[Any]]:
-    return ([*key, *row(state), *split(state.scopes)] for key, state in sorted(states.items()))
+    return ([*key, *row(state), *_labels(state)] for key, state in sorted(states.items()))
+
+
+def _labels(state: Any) -> tuple[list[str], list[str]]:
+    """Which labels hide it, and which say where it applies. An entity may inherit what hides it."""
+    restricting, applies = split(state.scopes)
+    return list(getattr(state, "restricting", restricting)), applies

@@ -15,19 +15,20 @@ SELECT settings_version, has_statements, has_marks FROM lock_for_writing($1, $2,
 
 -- fragment: observation_columns
         namespace, observation_id, content_hash, source_system, source_stream, external_id, revision, kind, occurred_at,
-        actor_key, subject_key, scopes, restricting, applies, content, data, message, trace_id, status, failures, private_to
+        actor_key, subject_key, scopes, restricting, applies, content, data, message, trace_id, status, failures, private_to,
+        denied
 
 -- fragment: observation_values
 -- The columns of `given`.
            namespace, observation_id, content_hash, source_system, source_stream, external_id, revision, kind, occurred_at,
            actor_key, subject_key, scopes, restricting, applies, content, data::json, message,
-           trace_id, status, failures::jsonb, private_to
+           trace_id, status, failures::jsonb, private_to, denied
 
 -- fragment: observation_types
         namespace text, observation_id text, content_hash text, source_system text, source_stream text,
         external_id text, revision text, kind text, occurred_at timestamptz, actor_key text, subject_key text,
         scopes text[], restricting text[], applies text[], content text, data text, message bytea,
-        trace_id text, status smallint, failures text, private_to text
+        trace_id text, status smallint, failures text, private_to text, denied integer[]
 
 -- name: claim_observations
 -- Stores those that are not stored yet. Waits for whoever is storing one of them right now.
@@ -81,29 +82,48 @@ SET status = given.status, failures = given.failures::jsonb
 FROM unnest($1::text[], $2::text[], $3::smallint[], $4::text[]) AS given (namespace, observation_id, status, failures)
 WHERE observations.namespace = given.namespace AND observations.observation_id = given.observation_id;
 
--- name: insert_entities
--- Those that are not there yet, and who wrote or named any of them; the others as whole rows, locked in the order of the keys.
--- Waits for whoever is inserting one of them right now: what another has inserted meanwhile is neither new nor found.
-WITH evidence AS (
-    INSERT INTO entity_evidence (namespace, natural_key, observation_id, occurred_at, described)
-    SELECT * FROM json_to_recordset($1::json) AS given (
-    namespace text, natural_key text, observation_id text, occurred_at timestamptz, described boolean)
-    ON CONFLICT DO NOTHING
-), given AS MATERIALIZED (
-    SELECT * FROM json_to_recordset($2::json) AS given (
+-- fragment: entity_columns
+        namespace, natural_key, kind, title, aliases, source_path, source_id, url, author, source_created_at,
+        source_updated_at, confidence, importance, last_seen_at, attributes, status, expires_at, scopes, provenance,
+        pii_categories, placeholder, stamps, restricting, applies
+
+-- fragment: entity_values
+-- The columns of `given`.
+        namespace, natural_key, kind, title, aliases, source_path, source_id, url, author, source_created_at,
+        source_updated_at, confidence, importance, last_seen_at, attributes::jsonb, status, expires_at, scopes,
+        provenance, pii_categories, placeholder, stamps::jsonb, restricting, applies
+
+-- fragment: entity_types
     namespace text, natural_key text, kind text, title text, aliases text[], source_path text,
     source_id text, url text, author text, source_created_at timestamptz, source_updated_at timestamptz,
     confidence double precision, importance smallint, last_seen_at timestamptz, attributes text,
     status smallint, expires_at timestamptz, scopes text[], provenance bytea, pii_categories text[],
-    placeholder boolean, stamps text, restricting text[], applies text[])
+    placeholder boolean, stamps text, restricting text[], applies text[]
+
+-- fragment: entity_evidence_columns
+namespace, natural_key, observation_id, occurred_at, described, restricting
+
+-- fragment: entity_evidence_types
+    namespace text, natural_key text, observation_id text, occurred_at timestamptz, described boolean,
+    restricting text[]
+
+-- name: insert_entities
+-- Those that are not there yet, and who wrote or named any of them; the others as whole rows, locked in the order of the keys.
+-- Waits for whoever is inserting one of them right now: what another has inserted meanwhile is neither new nor found.
+WITH evidence AS (
+    INSERT INTO entity_evidence ({entity_evidence_columns})
+    SELECT * FROM json_to_recordset($1::json) AS given (
+{entity_evidence_types})
+    ON CONFLICT DO NOTHING
+), given AS MATERIALIZED (
+    SELECT * FROM json_to_recordset($2::json) AS given (
+{entity_types})
 ), inserted AS (
     INSERT INTO entities (
-        namespace, natural_key, kind, title, aliases, source_path, source_id, url, author, source_created_at,
-        source_updated_at, confidence, importance, last_seen_at, attributes, status, expires_at, scopes, provenance,
-        pii_categories, placeholder, stamps, restricting, applies)
-    SELECT namespace, natural_key, kind, title, aliases, source_path, source_id, url, author, source_created_at,
-           source_updated_at, confidence, importance, last_seen_at, attributes::jsonb, status, expires_at, scopes,
-           provenance, pii_categories, placeholder, stamps::jsonb, restricting, applies FROM given
+{entity_columns})
+    SELECT
+{entity_values}
+    FROM given
     ON CONFLICT (namespace, natural_key) DO NOTHING
     RETURNING namespace, natural_key
 ), wanted AS (
@@ -136,11 +156,7 @@ SET kind = given.kind, title = given.title, aliases = given.aliases, source_path
     applies = given.applies, provenance = given.provenance, pii_categories = given.pii_categories,
     placeholder = given.placeholder, stamps = given.stamps::jsonb
 FROM json_to_recordset($1::json) AS given (
-    namespace text, natural_key text, kind text, title text, aliases text[], source_path text,
-    source_id text, url text, author text, source_created_at timestamptz, source_updated_at timestamptz,
-    confidence double precision, importance smallint, last_seen_at timestamptz, attributes text,
-    status smallint, expires_at timestamptz, scopes text[], provenance bytea, pii_categories text[],
-    placeholder boolean, stamps text, restricting text[], applies text[])
+{entity_types})
 WHERE entities.namespace = given.namespace AND entities.natural_key = given.natural_key;
 
 -- name: see_entities
@@ -150,23 +166,34 @@ SET last_seen_at = given.last_seen_at
 FROM unnest($1::text[], $2::text[], $3::timestamptz[]) AS given (namespace, natural_key, last_seen_at)
 WHERE entities.namespace = given.namespace AND entities.natural_key = given.natural_key;
 
--- name: insert_facts
--- Those that are not there yet. Waits for whoever is inserting one of them right now.
-INSERT INTO facts (
+-- fragment: fact_columns
     namespace, fact_id, subject_key, predicate, object_type, object_text, object_key, object, valid_from,
     asserted_valid_to, valid_to, closure, supersedes, superseded_by, observed_at, evidence, confidence, importance,
-    source_path, scopes, attributes, expires_at, sentence, stamps, evidence_lost, restricting, applies)
-SELECT namespace, fact_id, subject_key, predicate, object_type, object_text, object_key, object, valid_from,
+    source_path, scopes, attributes, expires_at, sentence, stamps, evidence_lost, restricting, applies
+
+-- fragment: fact_values
+-- The columns of `given`.
+       namespace, fact_id, subject_key, predicate, object_type, object_text, object_key, object, valid_from,
        asserted_valid_to, valid_to, closure, supersedes, superseded_by, observed_at, evidence,
        confidence, importance, source_path, scopes, attributes::jsonb, expires_at, sentence, stamps::jsonb,
        evidence_lost, restricting, applies
-FROM json_to_recordset($1::json) AS given (
+
+-- fragment: fact_types
     namespace text, fact_id text, subject_key text, predicate text, object_type text, object_text text,
     object_key text, object bytea, valid_from timestamptz, asserted_valid_to timestamptz,
     valid_to timestamptz, closure smallint, supersedes text[], superseded_by text[],
     observed_at timestamptz, evidence smallint, confidence double precision, importance smallint,
     source_path text, scopes text[], attributes text, expires_at timestamptz, sentence text, stamps text,
-    evidence_lost boolean, restricting text[], applies text[])
+    evidence_lost boolean, restricting text[], applies text[]
+
+-- name: insert_facts
+-- Those that are not there yet. Waits for whoever is inserting one of them right now.
+INSERT INTO facts (
+{fact_columns})
+SELECT
+{fact_values}
+FROM json_to_recordset($1::json) AS given (
+{fact_types})
 ON CONFLICT (namespace, fact_id) DO NOTHING
 RETURNING namespace, fact_id;
 
@@ -188,12 +215,7 @@ SET object = given.object, asserted_valid_to = given.asserted_valid_to, valid_to
     evidence_lost = given.evidence_lost, expires_at = given.expires_at, sentence = given.sentence,
     stamps = given.stamps::jsonb
 FROM json_to_recordset($1::json) AS given (
-    namespace text, fact_id text, subject_key text, predicate text, object_type text, object_text text,
-    object_key text, object bytea, valid_from timestamptz, asserted_valid_to timestamptz,
-    valid_to timestamptz, closure smallint, supersedes text[], superseded_by text[],
-    observed_at timestamptz, evidence smallint, confidence double precision, importance smallint,
-    source_path text, scopes text[], attributes text, expires_at timestamptz, sentence text, stamps text,
-    evidence_lost boolean, restricting text[], applies text[])
+{fact_types})
 WHERE facts.namespace = given.namespace AND facts.fact_id = given.fact_id;
 
 -- name: insert_fact_evidence
@@ -253,14 +275,25 @@ FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::boolean[])
 WHERE statement.namespace = given.namespace AND statement.old_fact_id = given.old_fact_id
   AND statement.new_fact_id = given.new_fact_id AND statement.observation_id = given.observation_id;
 
+-- fragment: document_columns
+    namespace, entity_key, body, media_type, meta, content_hash, occurred_at, observation_id, assertion_index
+
+-- fragment: document_values
+-- The columns of `given`.
+    namespace, entity_key, body, media_type, meta::jsonb, content_hash, occurred_at, observation_id, assertion_index
+
+-- fragment: document_types
+    namespace text, entity_key text, body text, media_type text, meta text, content_hash text,
+    occurred_at timestamptz, observation_id text, assertion_index integer
+
 -- name: upsert_documents
 -- The text with the greatest stamp stays. Returns the entities whose text was taken.
 INSERT INTO documents (
-    namespace, entity_key, body, media_type, meta, content_hash, occurred_at, observation_id, assertion_index)
-SELECT namespace, entity_key, body, media_type, meta::jsonb, content_hash, occurred_at, observation_id, assertion_index
+{document_columns})
+SELECT
+{document_values}
 FROM json_to_recordset($1::json) AS given (
-    namespace text, entity_key text, body text, media_type text, meta text, content_hash text,
-    occurred_at timestamptz, observation_id text, assertion_index integer)
+{document_types})
 ON CONFLICT (namespace, entity_key) DO UPDATE
 SET body = excluded.body, media_type = excluded.media_type, meta = excluded.meta, content_hash = excluded.content_hash,
     occurred_at = excluded.occurred_at, observation_id = excluded.observation_id,
@@ -345,24 +378,40 @@ FROM unnest($1::text[], $2::text[], $3::text[], $4::text[], $5::text[], $6::text
 WHERE claim.namespace = given.namespace AND claim.source_key = given.source_key AND claim.relation = given.relation
   AND claim.target_kind = given.target_kind AND claim.target_ref = given.target_ref;
 
+-- fragment: link_evidence_columns
+namespace, source_key, relation, target_key, observation_id, claimed, weight
+
+-- fragment: link_evidence_types
+    namespace text, source_key text, relation text, target_key text, observation_id text, claimed boolean,
+    weight double precision
+
+-- fragment: greater_weight_of_evidence
+    ON CONFLICT (namespace, source_key, relation, target_key, observation_id, claimed) DO UPDATE
+    SET weight = excluded.weight
+    WHERE link_evidence.weight < excluded.weight
+
+-- fragment: link_types
+    namespace text, source_key text, relation text, target_key text, weight double precision
+
+-- fragment: greater_weight
+-- Of a link that is there; one that curation drew becomes the source's.
+ON CONFLICT (namespace, source_key, relation, target_key) DO UPDATE
+SET weight = CASE WHEN links.origin = 1 THEN greatest(links.weight, excluded.weight) ELSE excluded.weight END, origin = 1
+WHERE links.weight < excluded.weight OR links.origin <> 1
+
 -- name: upsert_links
 -- Links with the greatest weight of their evidence, and the evidence. A link that is there is locked, whether its weight changes or not; one
 -- that curation drew becomes the source's.
 WITH evidence AS (
-    INSERT INTO link_evidence (namespace, source_key, relation, target_key, observation_id, claimed, weight)
+    INSERT INTO link_evidence ({link_evidence_columns})
     SELECT * FROM json_to_recordset($1::json) AS given (
-    namespace text, source_key text, relation text, target_key text, observation_id text, claimed boolean,
-    weight double precision)
-    ON CONFLICT (namespace, source_key, relation, target_key, observation_id, claimed) DO UPDATE
-    SET weight = excluded.weight
-    WHERE link_evidence.weight < excluded.weight
+{link_evidence_types})
+{greater_weight_of_evidence}
 )
 INSERT INTO links (namespace, source_key, relation, target_key, weight)
 SELECT * FROM json_to_recordset($2::json) AS given (
-    namespace text, source_key text, relation text, target_key text, weight double precision)
-ON CONFLICT (namespace, source_key, relation, target_key) DO UPDATE
-SET weight = CASE WHEN links.origin = 1 THEN greatest(links.weight, excluded.weight) ELSE excluded.weight END, origin = 1
-WHERE links.weight < excluded.weight OR links.origin <> 1;
+{link_types})
+{greater_weight};
 
 -- name: delete_link_evidence
 -- Evidence of links that a claim no longer leads to.

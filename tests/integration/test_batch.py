@@ -70,6 +70,9 @@ class CountingDatabase(Database):
 
         return await super().located_transaction(counted, **options)
 
+    async def located_statement(self, work, **options):
+        return await super().located_statement(lambda connection: work(_Counted(connection, self)), **options)
+
 
 class _Counted:
     def __init__(self, connection, database):

@@ -33,6 +33,17 @@ class Gated(Database):
 
         return await super().located_transaction(gated, **options)
 
+    async def located_statement(self, work, **options):
+        async def gated(connection):
+            self.begun += 1
+            # As BEGIN would: whoever waited for the transaction before goes on meanwhile.
+            await connection.fetch("SELECT 1")
+            self.is_written.set()
+            await self.go_on.wait()
+            return await work(connection)
+
+        return await super().located_statement(gated, **options)
+
 
 @pytest.fixture
 async def gated(database, monkeypatch):

@@ -49,6 +49,11 @@ async def outcomes(
     ]
 
 
+def recorded_now(items: Iterable[PreparedObservation], claimed: Mapping[Key, datetime]) -> list[Outcome]:
+    """What became of items, each the first of its id, that were stored as they are."""
+    return [_recorded(item, claimed[item.key]) for item in items]
+
+
 def _recorded(item: PreparedObservation, recorded_at: datetime) -> Recorded:
     return Recorded(
         observation_id=item.observation_id,

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any, TypeVar
 
-from services.writer.projection.merge import EntityState, FactState, merge_entity
+from services.writer.projection.merge import EntityState, FactState, inherited_labels, merge_entity
 from services.writer.projection.rows import EntityWrite, Projection
 from services.writer.store import Key, Store
 from shared.sqlstate import Conflict
@@ -42,9 +42,9 @@ class TouchedEntity:
 
 async def write_entities(store: Store, projections: Sequence[Projection]) -> dict[Key, TouchedEntity]:
     """Writes the entities of projections, and their evidence. Those that are returned stay locked."""
-    writes = _by_key(projections)
+    writes = writes_by_key(projections)
     fresh = {key: merge_entity(None, said) for key, said in writes.items()}
-    inserted, rows = await store.insert_entities(fresh, _evidence(projections))
+    inserted, rows = await store.insert_entities(fresh, evidence_rows(projections))
     # What another transaction inserted while the statement ran.
     rows |= await store.lock_entities(sorted(fresh.keys() - inserted - rows.keys()))
     touched = {key: TouchedEntity(None, fresh[key]) for key in inserted}
@@ -79,7 +79,8 @@ def require(rows: Mapping[Key, Mapping[str, Any]], key: Key) -> Mapping[str, Any
         raise Conflict("40001") from None
 
 
-def _by_key(projections: Iterable[Projection]) -> dict[Key, list[EntityWrite]]:
+def writes_by_key(projections: Iterable[Projection]) -> dict[Key, list[EntityWrite]]:
+    """What projections say of each entity."""
     writes: defaultdict[Key, list[EntityWrite]] = defaultdict(list)
     for projection in projections:
         for write in projection.entities:
@@ -87,10 +88,14 @@ def _by_key(projections: Iterable[Projection]) -> dict[Key, list[EntityWrite]]:
     return dict(writes)
 
 
-def _evidence(projections: Iterable[Projection]) -> list[tuple[str, str, str, datetime, bool]]:
-    described: dict[tuple[str, str, str, datetime], bool] = {}
+def evidence_rows(projections: Iterable[Projection]) -> list[tuple[str, str, str, datetime, bool, list[str] | None]]:
+    """Who wrote or named what, whether it said something of it, and the labels under which it did; None: openly."""
+    writes: defaultdict[tuple[str, str, str, datetime], list[EntityWrite]] = defaultdict(list)
     for projection in projections:
         for write in projection.entities:
             key = (projection.namespace, write.key, projection.observation_id, projection.occurred_at)
-            described[key] = described.get(key, False) or write.described or bool(write.fields)
-    return [(*key, said) for key, said in sorted(described.items())]
+            writes[key].append(write)
+    return [
+        (*key, any(each.described or each.fields for each in said), list(inherited_labels(None, said)) or None)
+        for key, said in sorted(writes.items(), key=lambda item: item[0])
+    ]

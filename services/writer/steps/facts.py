@@ -67,7 +67,7 @@ async def write_facts(store: Store, projections: Sequence[Projection], timelines
     """Writes the facts of projections with their evidence and the statements about their ends, and lets these and the
     timelines take effect. Facts that are returned stay locked."""
     before, after = await _merged(store, projections)
-    await store.insert_fact_evidence(_evidence(projections))
+    await store.insert_fact_evidence(evidence_rows(projections))
     await store.insert_supersessions(_supersessions(projections))
     await store.insert_retractions(_retractions(projections))
     stored, statements = await _connected(store, after, _spoken_of(projections))
@@ -126,6 +126,11 @@ async def _merged(
         # Of what was said by evidence that was lost, nothing counts.
         after[key] = fresh[key] if before[key].evidence_lost else _stored(merge_fact(before[key], writes[key]))
     return before, after
+
+
+def fresh_facts(projections: Iterable[Projection]) -> dict[Key, StoredFact]:
+    """The facts of projections as they are where none is stored and no statement speaks of any."""
+    return {key: _first(said) for key, said in _by_key(projections).items()}
 
 
 def _first(writes: Sequence[FactWrite]) -> StoredFact:
@@ -228,7 +233,7 @@ def _by_key(projections: Iterable[Projection]) -> dict[Key, list[FactWrite]]:
     return dict(writes)
 
 
-def _evidence(projections: Iterable[Projection]) -> list[tuple[Any, ...]]:
+def evidence_rows(projections: Iterable[Projection]) -> list[tuple[Any, ...]]:
     """One row per fact and observation: of what an observation says twice, the greater."""
     rows: dict[tuple[str, str, str], tuple[Any, ...]] = {}
     for projection in projections:

@@ -32,13 +32,13 @@ class Claim(NamedTuple):
 async def write_links(store: Store, projections: Sequence[Projection], entities: Mapping[Key, TouchedEntity]) -> None:
     """Writes the links of projections, and resolves their claims and those that wait for the touched entities."""
     claims = await _resolved_claims(store, projections, entities)
-    await _write(store, claims, _evidence(projections, claims))
+    await _write(store, claims, evidence_of(projections, claims))
 
 
 async def write_claims(store: Store, rows: Iterable[Row]) -> list[Claim]:
     """Lets claims that are locked lead where they lead now."""
     claims = await _with_targets(store, rows)
-    await _write(store, claims, _evidence((), claims))
+    await _write(store, claims, evidence_of((), claims))
     return claims
 
 
@@ -47,10 +47,7 @@ async def _write(store: Store, claims: Sequence[Claim], evidence: Mapping[Eviden
     await store.update_claims(sorted((*claim.key, claim.target) for claim in moved))
     gone = {key for claim in moved if claim.former_target for key in claim.evidence(claim.former_target)}
     await store.delete_link_evidence(sorted(gone))
-    await store.upsert_links(
-        _weights(evidence),
-        ((*key, weight) for key, weight in sorted(evidence.items())),
-    )
+    await store.upsert_links(link_rows(evidence), evidence_rows(evidence))
     await store.settle_links(sorted({key[:4] for key in gone}))
 
 
@@ -67,8 +64,8 @@ async def settle_claims(store: Store, entities: Iterable[TouchedEntity], namespa
     await store.update_claims(sorted((*claim.key, claim.target) for claim in claims))
     gone = {key for claim in claims if claim.former_target for key in claim.evidence(claim.former_target)}
     await store.delete_link_evidence(sorted(gone))
-    evidence = _evidence((), claims)
-    await store.upsert_links(_weights(evidence), ((*key, weight) for key, weight in sorted(evidence.items())))
+    evidence = evidence_of((), claims)
+    await store.upsert_links(link_rows(evidence), evidence_rows(evidence))
     await store.settle_links(sorted({key[:4] for key in gone | evidence.keys()}))
 
 
@@ -118,7 +115,7 @@ def claim_rows(projections: Iterable[Projection]) -> list[tuple[Any, ...]]:
     ]
 
 
-def _evidence(projections: Iterable[Projection], claims: Iterable[Claim]) -> dict[EvidenceKey, float]:
+def evidence_of(projections: Iterable[Projection], claims: Iterable[Claim]) -> dict[EvidenceKey, float]:
     """Weights of what links rest on: what was said of them, and the claims that have a target."""
     said = (
         (
@@ -135,8 +132,13 @@ def _evidence(projections: Iterable[Projection], claims: Iterable[Claim]) -> dic
     return weights
 
 
-def _weights(evidence: Mapping[EvidenceKey, float]) -> list[tuple[object, ...]]:
-    """The greatest weight of each link."""
+def evidence_rows(evidence: Mapping[EvidenceKey, float]) -> list[tuple[object, ...]]:
+    """What links rest on, each with its weight, sorted."""
+    return [(*key, weight) for key, weight in sorted(evidence.items())]
+
+
+def link_rows(evidence: Mapping[EvidenceKey, float]) -> list[tuple[object, ...]]:
+    """The links that rest on it, each with its greatest weight, sorted."""
     weights: dict[tuple[object, ...], float] = {}
     for key, weight in evidence.items():
         weights[key[:4]] = max(weight, weights.get(key[:4], 0.0))

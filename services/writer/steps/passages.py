@@ -77,11 +77,11 @@ async def write_passages(store: PassageStore, wanted: Wanted, undescribed: Abstr
     """
     if all(kind != FACT and (namespace, key) in undescribed for namespace, kind, key in wanted.passages):
         # Most writes. A vector of an equal text is found by the embedding loop.
-        await store.insert_passages(_rows(wanted.passages))
+        await store.insert_passages(passage_rows(wanted.passages))
         return
     present = {_place(row): row for row in await store.lock_passages(wanted.owners())}
     passages = {owner: each for owner, each in wanted.passages.items() if not _is_outdated(owner, each, present)}
-    written = await store.upsert_passages(_rows(passages))
+    written = await store.upsert_passages(passage_rows(passages))
     mirrored = await store.mirror_entities(_mirrored(wanted.mirrored))
     reworded = {
         (row["namespace"], row["passage_id"]): row["embedding_hash"]
@@ -176,7 +176,8 @@ def _is_surplus(place: tuple[str, int, str, int], passages: Mapping[Owner, Seque
     return owner in passages and ordinal >= len(passages[owner])
 
 
-def _rows(passages: Mapping[Owner, Sequence[tuple[Passage, bool]]]) -> Iterator[list[Any]]:
+def passage_rows(passages: Mapping[Owner, Sequence[tuple[Passage, bool]]]) -> Iterator[list[Any]]:
+    """Passages as rows, sorted, each with whether it is hidden."""
     for (namespace, _, _), owned in sorted(passages.items()):
         for passage, hidden in owned:
             yield [namespace, *_row(passage), *split(passage.scopes), hidden]
