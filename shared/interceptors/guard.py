@@ -18,5 +18,5 @@ class Guard(Protocol):
     async def answered(self, method: str, request: Any, response: Message) -> None:
         """An answer, one of several where they are streamed. What it raises ends the call instead."""
 
-    async def failed(self, request: Any, error: PalimpsestError) -> None:
+    async def failed(self, method: str, request: Any, error: PalimpsestError) -> None:
         """The error that the call ends with. Never raises."""

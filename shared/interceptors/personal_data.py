@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Collection, Iterable
+from collections.abc import Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -81,23 +81,30 @@ class PersonalData:
             touched, found = _without(touched, kept), _without(found, kept)
         if cleared:
             if touched:
-                await self._audit(method, request, masking, touched)
+                await self._audit(method, protection.namespace, masking, touched)
             return
         if touched:
             _mask(masking, found)
             _recount(response)
         _conceal(protection, request, response)
 
-    async def failed(self, request: Any, error: PalimpsestError) -> None:
-        """Masks what an error tells. Where nobody knows whether to, it does."""
-        if _is_cleared():
-            return
+    async def failed(self, method: str, request: Any, error: PalimpsestError) -> None:
+        """Masks what an error tells, unless the audit says that it leaves. Where nobody knows whether to, it does."""
         try:
-            if not (await self._protection(request)).is_on:
+            protection = await self._protection(request)
+            if not protection.is_on:
+                return
+            masking = Masking(protection.secret)
+            told = [text for text in _told_by(error) if masking.seek(text)]
+            if not told:
+                return
+            if _is_cleared():
+                await self._audit(method, protection.namespace, masking, ())
                 return
         except PalimpsestError as unknown:
-            _log.debug("settings could not be read: %s", unknown.reason)
-        _mask_error(error)
+            _log.debug("an error is masked for want of better: %s", unknown.reason)
+            masking = Masking()
+        _mask_error(masking, error)
 
     async def _protection(self, request: Any) -> Protection:
         """The protection of the namespace that a request is about; of a stream of requests that of any of theirs."""
@@ -115,7 +122,7 @@ class PersonalData:
         named = {each.text for each in found if each.role == IDENTIFIER} | typed_keys(response)
         keys = {_key(each) for each in named}
         declared = await self.protections.declared(
-            getattr(request, "namespace", ""),
+            protection.namespace,
             keys=keys,
             fact_ids=[key for key in keys if key.startswith("fact-")],
             pack_id=getattr(request, "pack_id", ""),
@@ -131,7 +138,7 @@ class PersonalData:
         keys = {each.text for each in touched if each.role == IDENTIFIER}
         return keys & named_in(request) if keys and isinstance(request, Message) else set()
 
-    async def _audit(self, method: str, request: Any, masking: Masking, touched: Collection[String]) -> None:
+    async def _audit(self, method: str, namespace: str, masking: Masking, touched: Collection[String]) -> None:
         things = sorted({masking.mask(each.owner, is_identifier=True) for each in touched if each.owner})
         details = {
             "rpc": method,
@@ -143,7 +150,7 @@ class PersonalData:
         async def work(connection: Connection) -> None:
             await audit.append(
                 connection,
-                request.namespace,
+                namespace,
                 action=ACTION,
                 actor=current_caller().subject,
                 target=things[0] if len(things) == 1 else "",
@@ -226,8 +233,15 @@ def _unsealed(secret: bytes, token: str) -> str:
         raise InvalidPageToken from None
 
 
-def _mask_error(error: PalimpsestError) -> None:
-    masking = Masking()
+def _told_by(error: PalimpsestError) -> Iterator[str]:
+    yield from error.metadata.values()
+    for each in error.violations:
+        yield from (each.field, each.description)
+    if isinstance(error, AmbiguousMatch):
+        yield from error.candidates
+
+
+def _mask_error(masking: Masking, error: PalimpsestError) -> None:
     error.metadata = {key: masking.mask(value) for key, value in error.metadata.items()}
     error.violations = tuple(
         replace(each, field=masking.mask(each.field), description=masking.mask(each.description))

@@ -6,7 +6,7 @@ wrong inside, decoding and encoding included, passes the step that turns errors 
 
 import asyncio
 import inspect
-from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
 from contextlib import AsyncExitStack, aclosing, asynccontextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -157,7 +157,7 @@ class _Wrapped:
             await self.guard.asked(request)
             yield
         except PalimpsestError as error:
-            await self.guard.failed(request, error)
+            await self.guard.failed(self.method, request, error)
             raise
 
     def _call(self, context: grpc.aio.ServicerContext, *, is_streaming: bool) -> Call:
@@ -195,7 +195,7 @@ class Requests:
         except StopAsyncIteration:
             await asyncio.sleep(_CANCELLATION_DUE_S)
             raise
-        self.namespaces.add(getattr(message, "namespace", ""))
+        self.namespaces |= set(_namespaces(message))
         return message  # type: ignore[no-any-return]
 
 
@@ -206,6 +206,20 @@ async def _around(steps: Sequence[Step], call: Call) -> AsyncIterator[None]:
         for step in steps:
             await entered.enter_async_context(step(call))
         yield
+
+
+def _namespaces(message: Any) -> Iterator[str]:
+    """The namespace that a message of a stream names, itself or in its header."""
+    if "namespace" in message.DESCRIPTOR.fields_by_name:
+        yield message.namespace
+        return
+    for field, value in message.ListFields():
+        if (
+            not field.is_repeated
+            and field.message_type is not None
+            and "namespace" in field.message_type.fields_by_name
+        ):
+            yield value.namespace
 
 
 def _behaviour(handler: grpc.RpcMethodHandler) -> Callable[..., Any]:

@@ -72,7 +72,8 @@ class Masking:
         masks, the same in every answer."""
         if is_json or _looks_like_json(text):
             return _each_token(
-                text, lambda token, before, is_key: self._masked(token, _inside(around, before), is_key or is_identifier)
+                text,
+                lambda token, before, is_key: self._masked(token, _inside(around, before), is_key or is_identifier),
             )
         return self._masked(text, around, is_identifier)
 
@@ -176,11 +177,19 @@ def declared_values(categories: Iterable[str], title: str, aliases: Iterable[str
     found: dict[str, str] = {}
     if "fio" in wanted:
         found |= dict.fromkeys((title, *aliases), "fio")
-    if attributes not in ("", "{}"):
-        for key, value in json.loads(attributes).items():
-            category = wanted.get(_name(key))
-            found |= dict.fromkeys(_texts(value), category) if category else {}
+    for key, value in _members(attributes).items():
+        category = wanted.get(_name(key))
+        found |= dict.fromkeys(_texts(value), category) if category else {}
     return {value.strip(): category for value, category in found.items() if len(value.strip()) > 1}
+
+
+def _members(attributes: str) -> dict[str, object]:
+    """The members of a JSON object, numbers as they are written; none of what is no object."""
+    try:
+        value = json.loads(attributes or "{}", parse_int=str, parse_float=str)
+    except ValueError:
+        return {}
+    return value if isinstance(value, dict) else {}
 
 
 def _name(key: str) -> str:
@@ -196,5 +205,3 @@ def _texts(value: object) -> Iterable[str]:
     elif isinstance(value, dict):
         for each in value.values():
             yield from _texts(each)
-    elif isinstance(value, int | float) and not isinstance(value, bool):
-        yield str(value)

@@ -21,6 +21,7 @@ class Protection:
     """How a namespace protects personal data."""
 
     is_on: bool
+    namespace: str = ""
     secret: bytes = b""
     """Of what masks are told apart by. Empty where there is none yet."""
 
@@ -51,7 +52,7 @@ class Protections:
         async with self._database.connection(timeout_s) as connection:
             row = await connection.fetchrow(_SQL.protection, namespace)
         assert row is not None
-        protection = Protection(row["is_on"], row["secret"] or b"")
+        protection = Protection(row["is_on"], namespace, row["secret"] or b"")
         self._known[namespace] = _Known(protection, time.monotonic() + self._age_s, token)
         self._known.move_to_end(namespace)
         while len(self._known) > _REMEMBERED:

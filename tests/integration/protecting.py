@@ -22,7 +22,7 @@ from shared.settings import DatabaseSettings
 from tests.integration.writing import NAMESPACE, OPTIONS, serving, until_serving, writer_settings
 from tests.unit.granting import entry, grants_file
 
-CLEARED, UNCLEARED = "token-of-the-cleared", "token-of-the-uncleared"
+CLEARED, UNCLEARED, OUTSIDER = "token-of-the-cleared", "token-of-the-uncleared", "token-of-the-outsider"
 _ALL = [{"namespaces": ["*"], "permissions": ["read", "write", "admin"]}]
 
 
@@ -60,8 +60,9 @@ async def services(dsn: str, folder: Path, **settings: Any) -> AsyncIterator[Ser
         folder,
         entry("cleared", CLEARED, grants=_ALL, sees_all=True, clearances=["pii"]),
         entry("uncleared", UNCLEARED, grants=_ALL, sees_all=True),
+        entry("outsider", OUTSIDER, grants=_ALL, clearances=["pii"]),
     )
-    known = {"auth_mode": "static", "auth_grants_file": grants}
+    known = {"auth_mode": "static", "auth_grants_file": grants, "health_poll_s": 0.3}
     reader = ReaderSettings(database=DatabaseSettings(dsn=dsn), **({"protection_age_s": 0.0} | settings))
     writer = writer_settings(dsn, protection_age_s=0.0)
     async with (
