@@ -598,14 +598,14 @@ SELECT
         WHERE n.namespace = $1 AND n.source_system = p.source_system AND n.source_stream = p.source_stream
             AND (n.occurred_at, n.place_in_stream, n.ordinal) < (p.occurred_at, p.place_in_stream, p.ordinal)
             AND n.author_key <> '' AND n.source_stream <> '' AND NOT n.hidden AND visible(n.restricting, $2, $3)
-        ORDER BY n.occurred_at DESC, n.place_in_stream DESC, n.ordinal DESC
+        ORDER BY n.occurred_at DESC, n.place_in_stream DESC, n.ordinal DESC, n.passage_id DESC
         LIMIT 2) END AS said_before,
     CASE WHEN p.has_neighbors THEN ARRAY(
         SELECT n.passage_id FROM passages AS n
         WHERE n.namespace = $1 AND n.source_system = p.source_system AND n.source_stream = p.source_stream
             AND (n.occurred_at, n.place_in_stream, n.ordinal) > (p.occurred_at, p.place_in_stream, p.ordinal)
             AND n.author_key <> '' AND n.source_stream <> '' AND NOT n.hidden AND visible(n.restricting, $2, $3)
-        ORDER BY n.occurred_at, n.place_in_stream, n.ordinal
+        ORDER BY n.occurred_at, n.place_in_stream, n.ordinal, n.passage_id
         LIMIT 2) END AS said_after,
     p.is_latin,
     p.distance,
