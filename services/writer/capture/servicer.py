@@ -9,8 +9,12 @@ from services.writer.capture.cleaning import Cleaned
 from services.writer.capture.packs_told import PacksTold
 from services.writer.capture.stripped_count import StrippedCount
 from services.writer.commands.capture_messages import Capturing, capture_messages
+from services.writer.extraction.observing import observed
+from services.writer.extraction.patterns import pattern_facts
+from services.writer.extraction.store import StoredSource
 from services.writer.lifecycle_messages import operator
 from services.writer.messages import prepare
+from services.writer.projection.packs import Packs
 from services.writer.recording import PreparedObservation
 from services.writer.refusal_count import RefusalCount
 from services.writer.settings import WriterSettings
@@ -44,12 +48,18 @@ class CaptureRpcs:
                 raise invalid(found)
             return prepare(request.namespace, observation, path, caller.subject, packs)
 
+        def derive(item: PreparedObservation, packs: Packs) -> list[PreparedObservation]:
+            found = pattern_facts(item.content, item.actor_key or "", packs, item.observation_id)
+            source = StoredSource(item.observation_id, item.content, item.message, item.scopes)
+            return [observed(request.namespace)(source, each, packs) for each in found]
+
         capturing = Capturing(
             namespace=request.namespace,
             caller=caller,
             packs_told=self._packs_told,
             tags=self._settings.capture.tags,
             observe=observe,
+            derive=derive,
             text_hash=messages.text_hash,
             queues=bool(self._settings.extraction.url),
         )

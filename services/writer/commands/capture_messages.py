@@ -17,10 +17,11 @@ from services.writer.commands.batch_record_observations import apply_good
 from services.writer.extraction.store import ExtractionStore
 from services.writer.mark_store import Operator
 from services.writer.namespace_store import NamespaceStore
+from services.writer.projection.packs import Packs
 from services.writer.recording import Item, Outcome, PreparedObservation, Recorded
 from shared.consistency_token import Position, encode
 from shared.database import Connection, Database
-from shared.errors import ObservationConflict, PalimpsestError
+from shared.errors import NotFound, ObservationConflict, PalimpsestError
 
 # What takes less than a change of threads or little more.
 _QUICKLY_CLEANED = 4_096
@@ -52,13 +53,15 @@ class Captured:
 @dataclass(frozen=True, slots=True)
 class Capturing:
     """How messages are captured in a namespace. `observe` makes a turn's observation, by its place, and raises
-    InvalidField; `text_hash` reads out of a stored one what its text was."""
+    InvalidField; `derive` makes of one what packs find in it; `text_hash` reads out of a stored one what its text was.
+    """
 
     namespace: str
     caller: Operator
     packs_told: PacksTold
     tags: Collection[str]
     observe: Callable[[int, Cleaned, bool], PreparedObservation]
+    derive: Callable[[PreparedObservation, Packs], list[PreparedObservation]]
     text_hash: Callable[[bytes], str]
     queues: bool
 
@@ -83,6 +86,7 @@ async def capture_messages(
     outcomes, position = await _apply(database, applier, capturing, captured, items, timeout_s)
     told = dict(zip(items, outcomes, strict=True))
     again = await _known_again(database, capturing, captured, told, timeout_s)
+    position = await _derive(database, applier, capturing, captured, items, told, timeout_s) or position
     done = [_done(one, again.get(place, told.get(place)), capturing) for place, one in enumerate(captured)]
     return done, encode(position)
 
@@ -148,10 +152,45 @@ async def _apply(
 
     async def queue(connection: Connection, outcomes: Sequence[Outcome]) -> None:
         fresh = {each.observation_id for each in outcomes if isinstance(each, Recorded) and not each.duplicate}
-        if capturing.queues:
-            await ExtractionStore(connection).enqueue(capturing.namespace, sorted(fresh & evidence))
+        await ExtractionStore(connection).enqueue(capturing.namespace, sorted(fresh & evidence))
 
-    return await apply_good(database, applier, list(items.values()), timeout_s, also=queue)
+    also = queue if capturing.queues and evidence else None
+    return await apply_good(database, applier, list(items.values()), timeout_s, also=also)
+
+
+async def _derive(
+    database: Database,
+    applier: Applier,
+    capturing: Capturing,
+    captured: Sequence[Captured],
+    items: Mapping[int, Item],
+    told: Mapping[int, Outcome],
+    timeout_s: float | None,
+) -> Position | None:
+    """Stores what packs find in messages that are evidence; answers where reads see it, None where nothing was found.
+
+    For duplicates too: a call that was broken off before is made whole when it comes again. What was found of a message
+    under other packs stays.
+    """
+    packs = (await applier.packs.acting_in([capturing.namespace], timeout_s=timeout_s))[capturing.namespace]
+    sources = {
+        derived.observation_id: (item.observation_id, derived)
+        for place, item in items.items()
+        if isinstance(item, PreparedObservation) and isinstance(told[place], Recorded) and captured[place].is_evidence
+        for derived in capturing.derive(item, packs)
+    }
+    if not sources:
+        return None
+
+    async def note(connection: Connection, outcomes: Sequence[Outcome]) -> None:
+        for outcome in outcomes:
+            if isinstance(outcome, Recorded) and not outcome.duplicate:
+                source_id, _ = sources[outcome.observation_id]
+                if not await ExtractionStore(connection).derive(capturing.namespace, source_id, outcome.observation_id):
+                    raise NotFound("observation")
+
+    derived = [item for _, item in sources.values()]
+    return (await apply_good(database, applier, derived, timeout_s, also=note))[1]
 
 
 async def _known_again(
