@@ -82,6 +82,10 @@ class PurgeStore:
         """Empty the reasons of receipts."""
         await self._run("forget_reasons", sorted(receipt_ids))
 
+    async def forget_authors(self, keys: Collection[str]) -> None:
+        """Let messages of people be evidence no more, in no version of the settings."""
+        await self._run("forget_authors", sorted(keys))
+
     async def forget_source(self, system: str, stream: str) -> None:
         """Forget what operators said of a source, but that it takes no observations."""
         await self._run("forget_source", system, stream)

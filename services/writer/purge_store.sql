@@ -130,6 +130,13 @@ RETURNING trace_id;
 -- Why the redactions were asked for whose receipts are $2.
 UPDATE erasure_receipts SET reason = '' WHERE namespace = $1 AND receipt_id = ANY ($2) AND reason <> '';
 
+-- name: forget_authors
+-- That settings of any version let messages of the people $2 be evidence.
+UPDATE namespace_settings
+SET settings = jsonb_set(
+    settings::jsonb, ARRAY['capture_authors'], (settings::jsonb -> 'capture_authors') - $2::text[])::json
+WHERE namespace = $1 AND settings::jsonb -> 'capture_authors' ?| $2::text[];
+
 -- name: forget_source
 -- What operators said of the system $2, of its stream $3 where it is not empty. One that takes no observations goes on so.
 WITH active AS (

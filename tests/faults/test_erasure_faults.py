@@ -27,6 +27,7 @@ from services.reader.settings import ReaderSettings
 from shared.embedded_postgres import EmbeddedPostgres
 from shared.schema.scrub import scrub
 from shared.settings import DatabaseSettings
+from tests.integration.capturing import allow, capture, message
 from tests.integration.compiling import compiled
 from tests.integration.curating import curate, decide, proposals
 from tests.integration.sweeping import (
@@ -191,7 +192,10 @@ async def operate(memory: Told) -> None:
 
 
 async def of_other_sources(memory: Told) -> None:
-    """Snapshots, vaults and questions that name the subject."""
+    """Captured messages, snapshots, vaults and questions that name the subject."""
+    await allow(memory.writer, SUBJECT, "person:bob")
+    [captured] = await capture(memory.writer, message("m1", f"{CANARY} is me", SUBJECT), system="messenger")
+    assert captured.observation_id
     first = pb.SnapshotHead(namespace=NAMESPACE, source="crm", scope="all", snapshot_id="s1", taken_at=at(7))
     items = [
         pb.SnapshotItem(entity=entity("project:x").entity, relations=[_relation("OWNED_BY", SUBJECT)]),

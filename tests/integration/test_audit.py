@@ -152,7 +152,7 @@ async def test_deletions_name_nothing(writer: Writer, reader: ReaderServiceStub)
 
 async def test_changes_of_settings_packs_sources_and_duplicates(writer: Writer, reader: ReaderServiceStub) -> None:
     """AU-1, NS-2: settings as they are now, with the reason; a pack that is known is no event."""
-    await configure(writer, reason="because")
+    await configure(writer, reason="because of Alice", capture_authors=["person:alice"])
     await register(writer, TRACKER)
     await register(writer, TRACKER)
     source = Source(system="chat", stream="team", authority=0.5, state=SOURCE_STATE_ACTIVE, description="of Alice")
@@ -166,7 +166,17 @@ async def test_changes_of_settings_packs_sources_and_duplicates(writer: Writer, 
     await decide(writer, pair, DUPLICATE_DECISION_CONFIRM)
     await decide(writer, pair, DUPLICATE_DECISION_CONFIRM)
     settings, pack, registered, decided = await told(reader)
-    assert settings == ("update_settings", "settings:1", {"settings": {}, "former_version": 0, "reason": "because"})
+    author, reason = (audit.digest(NAMESPACE, text) for text in ("person:alice", "because of Alice"))
+    assert settings == (
+        "update_settings",
+        "settings:1",
+        {
+            "former_version": 0,
+            "settings": {"capture_authors_hashes": [author]},
+            "reason_hash": reason,
+            "reason_masked": "b****** ** A****",
+        },
+    )
     assert pack[:2] == ("register_pack", "pack:tracker:1")
     assert registered[:2] == ("register_source", f"source:{audit.digest(NAMESPACE, 'chat/team')}")
     assert registered[2] | {"system": "chat", "authority": 0.5, "description_masked": "** A****"} == registered[2]

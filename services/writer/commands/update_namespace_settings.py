@@ -2,6 +2,7 @@
 
 import json
 from collections.abc import Iterable
+from typing import Any
 
 from services.writer.applier import namespace_lock_key
 from services.writer.namespace_packs import NamespacePacks
@@ -20,6 +21,8 @@ from shared.database import Connection, Database
 from shared.errors import InvalidField, InvalidState
 
 _TIMELINES_AT_ONCE = 500
+CAPTURE_AUTHORS = "capture_authors"
+"""The one setting that names people."""
 
 
 async def update_namespace_settings(
@@ -64,13 +67,25 @@ async def update_namespace_settings(
             action="update_settings",
             actor=updated_by,
             target=f"settings:{now.version}",
-            details={"settings": json.loads(settings), "former_version": former.version, "reason": reason},
+            details={
+                "former_version": former.version,
+                "settings": _told(namespace, settings),
+                **audit.described(namespace, reason=reason),
+            },
         )
         return Settings(now.version, settings, moment, updated_by)
 
     updated = await database.transaction(work, timeout_s=timeout_s)
     packs.forget([namespace])
     return updated, encode(await database.write_position())
+
+
+def _told(namespace: str, settings: str) -> dict[str, Any]:
+    """Settings as the audit has them: authors are people, of whom it keeps hashes."""
+    told: dict[str, Any] = json.loads(settings)
+    if authors := told.pop(CAPTURE_AUTHORS, None):
+        told["capture_authors_hashes"] = [audit.digest(namespace, author) for author in authors]
+    return told
 
 
 async def _derive_timelines(connection: Connection, namespace: str, predicates: Iterable[str], packs: Packs) -> None:

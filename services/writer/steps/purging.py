@@ -64,6 +64,7 @@ async def purge_observations(
     await _forget_items(connection, namespace, erased.entities | selected.keys, erased.facts)
     await purging.forget_cursors(ids)
     await purging.forget_reasons({redaction_receipt_id(namespace, one) for one in ids})
+    await purging.forget_authors(selected.keys)
     if selected.source is not None:
         await purging.forget_source(*selected.source)
         await SnapshotStore(connection, SnapshotScope(namespace, *selected.source)).forget()
