@@ -21,6 +21,8 @@ _statements = load_statements(Path(__file__).with_name("audit.sql"))
 
 SYSTEM = "palimpsest"
 """The actor of what happens by itself, as settings have it."""
+SYSTEM_NAMESPACE = "palimpsest.system"
+"""Where the audit has what concerns no namespace, such as who may do what."""
 
 MOST_MASKED_CHARACTERS = 100
 _WORD = re.compile(r"\w+")

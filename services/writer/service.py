@@ -7,6 +7,7 @@ from contextlib import suppress
 import grpc.aio
 
 from services.writer.applier import Applier
+from services.writer.audit.grants_loop import GrantsLoop
 from services.writer.curation_loop import CurationLoop
 from services.writer.documents.servicer import STORED_MESSAGES
 from services.writer.embedder_client import EmbedderClients
@@ -60,8 +61,7 @@ class _Writer:
         """Adds the servicer, which answers UNAVAILABLE as long as there is no database."""
         self._embedder = EmbedderClients(self._settings.embedding.target)
         applier = Applier(self._database, assertion_count)
-        # The generated type wants every method; those that are missing are answered NOT_IMPLEMENTED.
-        servicer = WriterServicer(self._database, applier, self._embedder, self._settings)  # type: ignore[abstract]
+        servicer = WriterServicer(self._database, applier, self._embedder, self._settings)
         register_servicer(servicer, server)
 
     async def ready(self) -> bool:
@@ -89,7 +89,12 @@ class _Writer:
     async def _migrate_and_work(self) -> None:
         while not self._migrated:
             self._migrated = await self._migrate()
-        await asyncio.gather(self._embed(), self._curate(), self._extract(), TraceLoop(self._database).run())
+        loops = (self._embed(), self._curate(), self._extract(), self._tell_of_grants())
+        await asyncio.gather(*loops, TraceLoop(self._database).run())
+
+    async def _tell_of_grants(self) -> None:
+        if self._settings.server.auth_grants_file is not None:
+            await GrantsLoop(self._database, self._settings.server.auth_grants_file).run()
 
     async def _embed(self) -> None:
         if self._settings.embedding.enabled and self._embedder is not None:

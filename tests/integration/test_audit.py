@@ -168,7 +168,7 @@ async def test_changes_of_settings_packs_sources_and_duplicates(writer: Writer, 
     settings, pack, registered, decided = await told(reader)
     author, reason = (audit.digest(NAMESPACE, text) for text in ("person:alice", "because of Alice"))
     assert settings == (
-        "update_settings",
+        "settings_change",
         "settings:1",
         {
             "former_version": 0,
@@ -204,7 +204,7 @@ async def test_what_is_erased_in_passing(writer: Writer, reader: ReaderServiceSt
     redactor = Redactor(STORED_MESSAGES, emptied)
     for _ in range(2):
         await apply_retention(database, redactor, namespace=NAMESPACE, max_observations=100)
-    found = await told(reader, "update_settings")
+    found = await told(reader, "settings_change")
     assert [action for action, _, _ in found] == ["sweep", "redact", "delete_source", "retention"]
     assert [details["chunks"] for _, _, details in found] == [1, 1, 0, 1]
     assert found[1][1] == observation_id(said)

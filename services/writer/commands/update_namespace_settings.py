@@ -64,7 +64,7 @@ async def update_namespace_settings(
         await audit.append(
             connection,
             namespace,
-            action="update_settings",
+            action="settings_change",
             actor=updated_by,
             target=f"settings:{now.version}",
             details={
