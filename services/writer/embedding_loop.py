@@ -18,7 +18,7 @@ from services.writer.embedding_metrics import EmbeddingMetrics
 from services.writer.passage_store import CHANNEL, Space
 from services.writer.settings import EmbeddingSettings
 from shared.database import Database
-from shared.errors import EmbedderUnavailable, ModelMismatch, PalimpsestError, QueueFull
+from shared.errors import DeadlineExceeded, EmbedderUnavailable, ModelMismatch, PalimpsestError, QueueFull
 
 _log = logging.getLogger(__name__)
 
@@ -50,6 +50,8 @@ class EmbeddingLoop:
         self._settings = settings
         self._metrics = EmbeddingMetrics(database)
         self._last_words = ""
+        # How many passages are embedded at once, by space.
+        self._counts: dict[str, int] = {}
         # Something waits in other spaces than the first.
         self._spread = asyncio.Event()
 
@@ -64,7 +66,7 @@ class EmbeddingLoop:
 
         async def work(lineup: Lineup) -> Tally:
             first = lineup.fillable[0]
-            return await self._work(first, in_all=True).run() + await self._work(first).run()
+            return await self._embed(first, in_all=True) + await self._embed(first)
 
         return await self._pass(work)
 
@@ -135,14 +137,25 @@ class EmbeddingLoop:
         return Pass(done.claimed, done.copied, done.embedded, done.failed, done.poisoned, done.lost)
 
     async def _fill(self, space: Space) -> Tally:
-        work = self._work(space)
-        done = await work.run()
+        done = await self._embed(space)
         while not done.claimed and await fill_on(self._database, space):
-            done = await work.run()
+            done = await self._embed(space)
         return done
 
-    def _work(self, space: Space, *, in_all: bool = False) -> Work:
-        return Work(self._database, self._embedder, self._settings, space, in_all=in_all, spread=self._spread.set)
+    async def _embed(self, space: Space, *, in_all: bool = False) -> Tally:
+        """Deals with one batch. Where its embedder fails at that, the next is half of it: a batch may be more than it
+        does in time, and a text that ends it is by itself in the end, so that the others go on."""
+        most = self._settings.batch_passages
+        count = self._counts.get(space.fingerprint, most)
+        work = Work(self._database, self._embedder, self._settings, space, in_all=in_all, spread=self._spread.set)
+        try:
+            done = await work.run(count)
+        except (EmbedderUnavailable, DeadlineExceeded):
+            self._counts[space.fingerprint] = max(1, count // 2)
+            raise
+        if done.claimed:
+            self._counts[space.fingerprint] = min(most, 2 * count)
+        return done
 
     def _tell(self, lineup: Lineup) -> None:
         """Logs what the operator has to know, whenever it changes."""
@@ -169,6 +182,6 @@ def _words(lineup: Lineup) -> str:
 def _state_after(error: PalimpsestError) -> State:
     if isinstance(error, ModelMismatch):
         return State.MISMATCH
-    if isinstance(error, EmbedderUnavailable | QueueFull):
+    if isinstance(error, EmbedderUnavailable | DeadlineExceeded | QueueFull):
         return State.EMBEDDER_UNAVAILABLE
     return State.DATABASE_UNAVAILABLE

@@ -413,9 +413,7 @@ CREATE TABLE embedding_spaces (
     -- active, building, retired
     state text NOT NULL CHECK (state IN ('active', 'building', 'retired')),
     created_at timestamptz NOT NULL DEFAULT clock_timestamp(),
-    -- While the texts that were there before are found: transactions that may not know of the space end before that id does.
-    fill_barrier xid8,
-    -- The last passage that was looked at.
+    -- While it is filled with what was there before: the last passage that was looked at.
     filled_namespace text NOT NULL DEFAULT '',
     filled_passage_id bigint NOT NULL DEFAULT 0,
     is_filled boolean NOT NULL DEFAULT true,

@@ -2,8 +2,9 @@
 
 import asyncio
 import hashlib
-from collections.abc import AsyncIterator, Callable, Sequence
-from contextlib import AsyncExitStack, asynccontextmanager
+import threading
+from collections.abc import AsyncIterator, Callable, Iterator, Sequence
+from contextlib import AsyncExitStack, asynccontextmanager, contextmanager
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,8 +30,8 @@ PATIENT = {"first_backoff_s": 0.01, "longest_backoff_s": 0.05, "poll_s": 0.05}
 
 
 class WordModel:
-    """A model whose vector of a text is the sum of its words' directions. Those of two models are orthogonal, even where
-    they have as many dimensions: who compares them finds nothing alike. It remembers the passages that it embedded."""
+    """A model whose vector of a text is the sum of its words' directions. Those of two models are orthogonal, even
+    where they have as many dimensions: who compares them finds nothing alike. It remembers the passages it got."""
 
     name = device = dtype = "words"
     max_tokens = 512
@@ -41,6 +42,8 @@ class WordModel:
         self.fingerprint = Fingerprint(name, "1", "", "", "mean", dimension, True)
         self.passages: list[str] = []
         self._name = name
+        self._answers = threading.Event()
+        self._answers.set()
         self._half = slice(0, dimension // 2) if name < "n" else slice(dimension // 2, dimension)
         self._words: dict[str, NDArray[np.float32]] = {}
 
@@ -64,12 +67,22 @@ class WordModel:
             cut.append(CutText((Window(text, count, count),) if count else (), count))
         return cut
 
+    @contextmanager
+    def held(self) -> Iterator[None]:
+        """It gives no answer while the block runs."""
+        self._answers.clear()
+        try:
+            yield
+        finally:
+            self._answers.set()
+
     def prepare(self, windows: Sequence[Window]) -> Sequence[Window]:
         """Nothing to prepare."""
         return windows
 
     def run(self, prepared: Sequence[Window]) -> NDArray[np.float32]:
         """Vectors of length 1."""
+        self._answers.wait()
         made = np.stack([sum(map(self._word, window.content.split())) for window in prepared])
         return (made / np.linalg.norm(made, axis=1, keepdims=True)).astype(np.float32)
 
@@ -91,6 +104,8 @@ async def embedding(model: Any, port: int = 0) -> AsyncIterator[str]:
     """An embedder that serves a model; gives its address."""
     service = build_service(EmbedderSettings(), load=lambda settings: model)
     async with serving(service, port=port) as target, grpc.aio.insecure_channel(target) as channel:
+        # An address at which nothing was heard a moment ago is not tried at once.
+        await channel.channel_ready()
         await until_serving(channel, EMBEDDER)
         yield target
 
@@ -173,5 +188,5 @@ async def system(dsn: str, *targets: str, **embedding_settings: Any) -> AsyncIte
 async def eventually(holds: Callable[[], Any]) -> None:
     """Waits until something holds that another loop brings about."""
     async with asyncio.timeout(30):
-        while not await holds():
+        while not await holds():  # noqa: ASYNC110 - another loop has no event for it
             await asyncio.sleep(0.02)

@@ -15,18 +15,13 @@ _PASSAGES_A_PART = 1_000
 async def fill_on(database: Database, space: Space) -> int:
     """Looks through the next part; answers how many passages that were. Those without a vector wait in the space now.
 
-    None where it is filled, where another replica is at it, and before all transactions have ended that may not know of
-    the space.
+    None where it is filled, and where another replica is at it.
     """
 
     async def work(connection: Connection) -> int:
         store = SpaceStore(connection)
         so_far = await store.lock_filling(space.fingerprint)
         if so_far is None:
-            return 0
-        if so_far.is_new:
-            await store.set_barrier(space.fingerprint)
-        if so_far.is_new or not so_far.is_settled:
             return 0
         look = await store.look_through(space, so_far, _PASSAGES_A_PART)
         # What is written behind the last one waits in all spaces.

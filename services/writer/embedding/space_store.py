@@ -19,10 +19,6 @@ class Filling(NamedTuple):
 
     namespace: str
     passage_id: int
-    is_new: bool
-    """Whether it has no barrier yet."""
-    is_settled: bool
-    """Whether all transactions that may not know of the space have ended."""
 
 
 class Look(NamedTuple):
@@ -44,7 +40,11 @@ class SpaceStore:
         await self._connection.fetch(_statements.lock_spaces, _SPACES_LOCK_KEY)
 
     async def insert_space(self, space: Space, state: str) -> None:
-        """Make a space with its table. Fails where it is there, or where another is active too."""
+        """Make a space with its table. Fails where it is there, or where another is active too.
+
+        Who writes passages from now on knows of it, and what was written before is committed.
+        """
+        await self._connection.execute(_statements.lock_writers)
         await self._connection.fetch(_statements.create_vector_table, space.table_name, space.dimension)
         fields = (space.model, space.revision, space.query_prefix, space.passage_prefix, space.pooling)
         await self._connection.fetch(
@@ -78,8 +78,7 @@ class SpaceStore:
 
     async def drop_vector_table(self, table: str) -> None:
         """Drop a table of vectors, if it is there, with what its indexes are made by."""
-        for name in ("drop_vector_table", "drop_binary", "drop_truncated"):
-            await self._connection.execute(_statements.with_table(name, vectors=table))
+        await self._connection.fetch(_statements.drop_vector_table, table)
 
     async def count_vectors(self, table: str) -> int:
         """How many vectors a space has."""
@@ -90,10 +89,6 @@ class SpaceStore:
         """How far a space is filled, held till the end of the transaction. None: all of it, or another is at it."""
         row = await self._connection.fetchrow(_statements.lock_filling, fingerprint)
         return None if row is None else Filling(*row)
-
-    async def set_barrier(self, fingerprint: str) -> None:
-        """Remember which transactions have to end before the space is filled."""
-        await self._connection.fetch(_statements.set_barrier, fingerprint)
 
     async def look_through(self, space: Space, after: Filling, count: int) -> Look:
         """Let those of the next `count` passages that have no vector in the space wait for it; fewer: all were seen."""

@@ -4,6 +4,11 @@
 -- One changes spaces at a time. The key is the first 8 bytes of sha256("palimpsest.embedding_spaces").
 SELECT pg_advisory_xact_lock($1);
 
+-- name: lock_writers
+-- Waits until all have ended that have written passages, and lets others wait till the end of the transaction: who writes looks
+-- after that which spaces there are.
+LOCK TABLE passages IN SHARE ROW EXCLUSIVE MODE;
+
 -- name: create_vector_table
 -- The table of a space's vectors; nothing if it is there.
 SELECT create_vector_table($1, $2);
@@ -42,30 +47,16 @@ SELECT set_config('lock_timeout', $1, true);
 SELECT count(*) FROM {vectors};
 
 -- name: drop_vector_table
--- With its indexes.
-DROP TABLE IF EXISTS {vectors};
-
--- name: drop_binary
--- What bits of vectors were made by.
-DROP FUNCTION IF EXISTS {vectors}_binary(halfvec);
-
--- name: drop_truncated
--- What beginnings of vectors were made by.
-DROP FUNCTION IF EXISTS {vectors}_truncated(halfvec);
+-- The table $1, with its indexes and what these are made by.
+SELECT drop_vector_table($1);
 
 -- name: lock_filling
 -- How far a space is filled with what was there before it, held against others that fill it; no row where it is filled, or
 -- where another fills it.
-SELECT filled_namespace, filled_passage_id, fill_barrier IS NULL AS is_new,
-    coalesce(pg_snapshot_xmin(pg_current_snapshot()) >= fill_barrier, false) AS is_settled
+SELECT filled_namespace, filled_passage_id
 FROM embedding_spaces
 WHERE fingerprint = $1 AND NOT is_filled
 FOR UPDATE SKIP LOCKED;
-
--- name: set_barrier
--- From here on transactions that begin know of the space. Those before may not, and have their ids already: a writer has
--- written its passages when it looks which spaces there are.
-UPDATE embedding_spaces SET fill_barrier = pg_snapshot_xmax(pg_current_snapshot()) WHERE fingerprint = $1;
 
 -- name: look_through
 -- The next $4 passages after ($2, $3); those without a vector of their text in the space $1 wait for it from now on. Answers how

@@ -6,6 +6,7 @@ finds its claims gone and stores nothing.
 
 import asyncio
 import logging
+import random
 from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
@@ -21,7 +22,7 @@ _log = logging.getLogger(__name__)
 
 # Of a batch of what waits in all spaces: first what was just written, so that it is not delayed by what has waited for
 # hours; then bulk, so that it goes on whatever else is written; the rest is what has waited longest of the others.
-_NEWEST_SHARE, _BULK_SHARE = 0.5, 0.25
+_NEWEST_SHARE, _BULK_SHARE, _FEW = 0.5, 0.25, 4
 # Of the lease, what embedding may take: the rest is for storing.
 _SHARE_OF_LEASE = 0.8
 
@@ -73,10 +74,10 @@ class Work:
         # Told when something waits in other spaces from now on.
         self._spread = spread
 
-    async def run(self, count: int | None = None) -> Tally:
+    async def run(self, count: int) -> Tally:
         """Deals with one batch, at most `count` passages. Raises ModelMismatch, EmbedderUnavailable, QueueFull, and
         what transactions raise; then what was claimed waits on."""
-        claimed = await self._claim(self._settings.batch_passages if count is None else count)
+        claimed = await self._claim(count)
         if not claimed:
             return Tally()
         try:
@@ -90,9 +91,10 @@ class Work:
 
         async def of_all(connection: Connection) -> list[QueuedPassage]:
             queue = QueueStore(connection)
-            claimed = await queue.claim_newest(max(1, int(count * _NEWEST_SHARE)), lease_s)
-            claimed += await queue.claim_oldest(max(1, int(count * _BULK_SHARE)), lease_s, in_bulk=True)
-            for in_bulk in (False, True):
+            claimed = await queue.claim_newest(int(count * _NEWEST_SHARE), lease_s)
+            claimed += await queue.claim_oldest(int(count * _BULK_SHARE), lease_s, in_bulk=True)
+            # Of very few none has a share of its own.
+            for in_bulk in random.sample((False, True), 2) if count < _FEW else (False, True):
                 claimed += await queue.claim_oldest(count - len(claimed), lease_s, in_bulk=in_bulk)
             return claimed
 

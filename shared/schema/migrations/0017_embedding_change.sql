@@ -2,9 +2,7 @@
 -- Several spaces are filled at once: what waits in one of them alone, how far it is filled, and which writes go first.
 
 ALTER TABLE embedding_spaces
-    -- While the texts that were there before are found: transactions that may not know of the space end before that id does.
-    ADD COLUMN fill_barrier xid8,
-    -- The last passage that was looked at.
+    -- While it is filled with what was there before: the last passage that was looked at.
     ADD COLUMN filled_namespace text NOT NULL DEFAULT '',
     ADD COLUMN filled_passage_id bigint NOT NULL DEFAULT 0,
     ADD COLUMN is_filled boolean NOT NULL DEFAULT true,
