@@ -7,7 +7,7 @@ from concurrent.futures import ThreadPoolExecutor
 
 # Queries and the database next door go first, and work that nobody looks at takes what they leave: a query beside
 # saturating passages then takes hardly longer than alone. Of equals, three threads would share two cores.
-_NICENESS = 10
+NICENESS = 5
 
 
 def thread(name: str, *, yields: bool = False) -> ThreadPoolExecutor:
@@ -19,4 +19,4 @@ def give_way() -> None:
     """Lowers the priority of the calling thread, for good."""
     # Elsewhere a priority is a whole process's.
     if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), _NICENESS)
+        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)

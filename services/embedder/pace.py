@@ -2,8 +2,8 @@
 
 # For so long after a query others are expected.
 QUERIES_EXPECTED_S = 2.0
-# Weight of the newest batch in the running measures.
-_SMOOTHING = 0.2
+# Weight of the newest batch in the running measures. Speed follows quickly, for it is another one for small batches.
+_SPEED_SMOOTHING, _QUERY_SMOOTHING = 0.5, 0.1
 
 
 class Pace:
@@ -32,9 +32,10 @@ class Pace:
 
     def ran(self, tokens: int, ran_s: float, *, urgent: bool) -> None:
         """Notes a batch that was run."""
-        self._tokens_per_s[urgent] = _smoothed(self._tokens_per_s[urgent], tokens / max(ran_s, 1e-6))
+        self._tokens_per_s[urgent] = _smoothed(self._tokens_per_s[urgent], tokens / max(ran_s, 1e-6), _SPEED_SMOOTHING)
         if urgent:
-            self._query_s = _smoothed(self._query_s, ran_s)
+            # Down at once: batches of many queries, after a wait, tell little of how long one takes.
+            self._query_s = min(ran_s, _smoothed(self._query_s, ran_s, _QUERY_SMOOTHING))
 
     def patient_tokens(self, now: float) -> int:
         """Returns the token budget of a batch of passages that begins now."""
@@ -44,5 +45,5 @@ class Pace:
         return min(self.batch_tokens, max(1, int(self.tokens_per_s * self._query_s)))
 
 
-def _smoothed(before: float, newest: float) -> float:
-    return before + (newest - before) * _SMOOTHING if before else newest
+def _smoothed(before: float, newest: float, weight: float) -> float:
+    return before + (newest - before) * weight if before else newest

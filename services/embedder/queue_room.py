@@ -7,8 +7,8 @@ from collections.abc import Hashable
 class QueueRoom:
     """Tokens that wait, of at most `limit`.
 
-    A caller may have no more waiting than is left free, so that no one caller, and no few of them, fill the queue for
-    the others (dynamic thresholds, Choudhury and Hahne 1998). An empty queue takes work of any size: what is larger
+    A caller may have no more waiting than it leaves free, so that no one caller, and no few of them, fill the queue
+    for the others (dynamic thresholds, Choudhury and Hahne 1998). An empty queue takes work of any size: what is larger
     than the whole queue could otherwise never be done.
     """
 
@@ -21,7 +21,7 @@ class QueueRoom:
         """Returns how many of the waiting tokens must go before there is room for `tokens` more; 0 where there is."""
         if not self.total:
             return 0
-        return min(self.total, max(0, self._held[caller] + tokens + self.total - self._limit))
+        return min(self.total, max(0, self._held[caller] + tokens + self.total + tokens - self._limit))
 
     def hold(self, caller: Hashable, tokens: int) -> None:
         """Notes work that begins to wait."""

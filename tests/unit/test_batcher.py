@@ -4,8 +4,6 @@ import asyncio
 import threading
 
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
 
 from services.embedder.batcher import Batcher
 from shared.errors import DeadlineExceeded, QueueFull
@@ -186,21 +184,49 @@ async def test_closing_finishes_the_batch_in_hand_and_lets_the_others_go(gate):
     assert gate.batches == [["running"]]
 
 
-@given(
-    st.lists(st.tuples(st.lists(st.integers(1, 40), max_size=8), st.booleans()), max_size=12),
-    st.integers(1, 100),
-)
-def test_every_caller_gets_its_own_answers(requests, budget):
-    """EM-2: whatever is batched with what."""
+async def test_a_query_is_run_beside_a_batch_under_way(gate):
+    """EM-2: in a thread of its own, where the model can run two batches at once."""
+    batcher = await started(gate, parallel_runs=2)
+    callers = [await submitted(batcher, ["running"]), await submitted(batcher, ["waiting"])]
+    await gate.has_entered()
+    callers.append(await submitted(batcher, ["query"], urgent=True))
+    await gate.has_entered()
+    assert gate.batches == [["running"], ["query"]]
+    gate.open()
+    await asyncio.gather(*callers)
+    assert len(gate.threads) == 2
+    await batcher.close()
 
-    async def run():
-        batcher = await started(lambda work: [piece * 2 for piece in work], batch_tokens=budget, queue_tokens=10**6)
-        calls = (batcher.submit(sizes, tokens=sizes, urgent=urgent) for sizes, urgent in requests)
-        answers = await asyncio.gather(*calls)
-        await batcher.close()
-        return answers
 
-    assert asyncio.run(run()) == [[size * 2 for size in sizes] for sizes, _ in requests]
+async def test_what_cannot_be_prepared_fails_alone():
+    """EM-4, fault 22: prepared ahead or not, one bad item never fails its neighbours."""
+
+    def prepare(work):
+        if "bad" in work:
+            raise RuntimeError("this one cannot be prepared")
+        return work
+
+    batcher = await started(lambda work: [piece.upper() for piece in work], prepare=prepare, batch_tokens=3)
+    results = await batcher.submit(["a", "b", "c", "d", "bad", "e", "bad", "f"], tokens=[1] * 8, urgent=False)
+    assert [result if isinstance(result, str) else type(result) for result in results] == [
+        *"ABCD", RuntimeError, "E", RuntimeError, "F",
+    ]  # fmt: skip
+    await batcher.close()
+
+
+async def test_it_is_seen_when_it_takes_no_more_work():
+    """OP-1: health asks for it; work that comes later is not lost without a word, but waits for its deadline."""
+
+    def fail(_):
+        raise RuntimeError("what measures has failed")
+
+    batcher = await started(lambda work: work, on_batch=fail)
+    caller = await submitted(batcher, ["a"])
+    while batcher.is_running:  # noqa: ASYNC110 - it ends with the batch
+        await asyncio.sleep(0)
+    await batcher.close()
+    with pytest.raises(asyncio.CancelledError):
+        await caller
 
 
 async def test_what_was_run_is_measured(gate):
