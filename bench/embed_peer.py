@@ -51,8 +51,8 @@ def install(cache: Path) -> None:
         subprocess.run([sys.executable, "-m", "venv", str(cache / "infinity")], check=True)
         subprocess.run([str(cache / "infinity" / "bin" / "pip"), "install", "--quiet", *_PACKAGES], check=True)
     write_model(cache)
-    export = ("export", "onnx", "--model", str(cache / MODEL), "--task", "feature-extraction")
-    export += ("--library", "transformers")
+    export = ["export", "onnx", "--model", str(cache / MODEL), "--task", "feature-extraction"]
+    export += ["--library", "transformers"]
     _once(cache / "onnx-float32", lambda folder: _optimum(cache, *export, str(folder)))
     quantize = ("onnxruntime", "quantize", "--onnx_model", str(cache / "onnx-float32"), "--avx512_vnni", "-o")
     _once(cache / "onnx-int8", lambda folder: _optimum(cache, *quantize, str(folder)))

@@ -187,9 +187,10 @@ async def test_closing_finishes_the_batch_in_hand_and_lets_the_others_go(gate):
 async def test_a_query_is_run_beside_a_batch_under_way(gate):
     """EM-2: in a thread of its own, where the model can run two batches at once."""
     batcher = await started(gate, parallel_runs=2)
-    callers = [await submitted(batcher, ["running"]), await submitted(batcher, ["waiting"])]
+    callers = [await submitted(batcher, ["running"])]
     await gate.has_entered()
-    callers.append(await submitted(batcher, ["query"], urgent=True))
+    callers.append(await submitted(batcher, ["waiting"]))
+    callers.append(asyncio.create_task(batcher.submit(["query"], tokens=[1], urgent=True)))
     await gate.has_entered()
     assert gate.batches == [["running"], ["query"]]
     gate.open()
