@@ -5,13 +5,14 @@ import time
 import grpc
 from grpc_health.v1.health_pb2 import HealthCheckRequest, HealthCheckResponse
 from grpc_health.v1.health_pb2_grpc import HealthStub
+from palimpsest.connection import Connection, Tls
 
 _POLL_S = 0.1
 
 
-def health_of(address: str, timeout_s: float, name: str = "") -> str:
+def health_of(address: str, timeout_s: float, name: str = "", tls: Tls | None = None) -> str:
     """`SERVING`, `NOT_SERVING`, or `UNREACHABLE` where nothing answers in time."""
-    with grpc.insecure_channel(address) as channel:
+    with Connection(tls).open(grpc, address) as channel:
         try:
             response = HealthStub(channel).Check(HealthCheckRequest(service=name), timeout=timeout_s)
         except grpc.RpcError:

@@ -12,12 +12,15 @@ import typer
 
 from cli.commands.as_of import as_of
 from cli.commands.audit import audit
+from cli.commands.authors import authors
 from cli.commands.calibrate import calibrate
+from cli.commands.capture import capture
 from cli.commands.context import context
 from cli.commands.correct import correct
 from cli.commands.curate import curate
 from cli.commands.duplicates import duplicates
 from cli.commands.explain import explain
+from cli.commands.extraction import extraction
 from cli.commands.facts import facts
 from cli.commands.health import health
 from cli.commands.history import history
@@ -36,11 +39,13 @@ from cli.commands.rollback_source import rollback_source
 from cli.commands.scrub import scrub
 from cli.commands.search import search
 from cli.commands.status import status
+from cli.commands.token import token
 from cli.commands.trace import trace
 from cli.commands.traverse import traverse
 from cli.commands.up import up
 from cli.commands.vector_index import vector_index
 from cli.commands.verify import verify
+from cli.credentials import CREDENTIALS_HELP
 from cli.demo import demo
 from cli.failure import EXIT_CODES_HELP, Failure
 from cli.output import note
@@ -50,7 +55,7 @@ _INTERRUPTED = 130
 app = typer.Typer(
     name="palimpsest",
     help="A memory for AI agents and the services around them.",
-    epilog=EXIT_CODES_HELP,
+    epilog=f"{CREDENTIALS_HELP}\n\n{EXIT_CODES_HELP}",
     no_args_is_help=True,
     add_completion=False,
     # Local variables of a traceback hold content; what users get is one line.
@@ -64,6 +69,7 @@ app.command("vector-index", epilog=EXIT_CODES_HELP)(vector_index)
 app.command("record", epilog=EXIT_CODES_HELP)(record)
 app.command("record-git", epilog=EXIT_CODES_HELP)(record_git)
 app.command("ingest", epilog=EXIT_CODES_HELP)(ingest)
+app.command("capture", epilog=EXIT_CODES_HELP)(capture)
 app.command("search", epilog=EXIT_CODES_HELP)(search)
 app.command("context", epilog=EXIT_CODES_HELP)(context)
 app.command("explain", epilog=EXIT_CODES_HELP)(explain)
@@ -86,9 +92,12 @@ app.command("scrub", epilog=EXIT_CODES_HELP)(scrub)
 app.command("curate", epilog=EXIT_CODES_HELP)(curate)
 app.command("calibrate", epilog=EXIT_CODES_HELP)(calibrate)
 app.command("health", epilog=EXIT_CODES_HELP)(health)
+app.command("token", epilog=EXIT_CODES_HELP)(token)
 app.command("status", epilog=EXIT_CODES_HELP)(status)
 app.add_typer(audit, name="audit", epilog=EXIT_CODES_HELP)
 app.add_typer(duplicates, name="duplicates", epilog=EXIT_CODES_HELP)
+app.add_typer(authors, name="authors", epilog=EXIT_CODES_HELP)
+app.add_typer(extraction, name="extraction", epilog=EXIT_CODES_HELP)
 app.add_typer(packs, name="packs", epilog=EXIT_CODES_HELP)
 app.add_typer(reembed, name="reembed", epilog=EXIT_CODES_HELP)
 

@@ -1,6 +1,5 @@
 """The options that many commands share."""
 
-import os
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -14,11 +13,11 @@ from google.protobuf.timestamp_pb2 import Timestamp
 from palimpsest.client import Client
 from palimpsest.v1.retrieval_pb2 import TimePoint
 
+from cli.credentials import credentials
 from cli.endpoints import Endpoints, default_data_folder, find_endpoints
 from cli.failure import ExitCode, Failure, failure_of
 
 DATA_VARIABLE = "PALIMPSEST_DATA"
-TOKEN_VARIABLE = "PALIMPSEST_TOKEN"
 
 Namespace = Annotated[str, typer.Option("--namespace", "-n", help="The namespace.")]
 Target = Annotated[
@@ -105,7 +104,7 @@ def _client(endpoints: Endpoints) -> Client:
             writer=endpoints.writer,
             reader=endpoints.reader,
             embedder=endpoints.embedder,
-            token=os.environ.get(TOKEN_VARIABLE) or None,
+            **credentials(),
         )
-    except ValueError as error:
+    except (OSError, ValueError) as error:
         raise Failure(str(error), ExitCode.USAGE) from None

@@ -13,6 +13,7 @@ from palimpsest.v1.reader_service_pb2 import GetNamespaceStatisticsRequest
 from palimpsest.v1.writer_service_pb2 import GetEmbeddingStatusRequest
 
 from cli.commands.health import mismatch
+from cli.credentials import client_tls
 from cli.failure import ExitCode, failure_of
 from cli.health import health_of
 from cli.options import Connection, Data, Json, Namespace, Target, connected
@@ -38,7 +39,7 @@ def status(namespace: Namespace = "default", target: Target = None, data: Data =
 def _report(connection: Connection, namespace: str) -> dict[str, Any]:
     client = connection.client
     services = {
-        name: {"address": address, "health": health_of(address, _TIMEOUT_S)}
+        name: {"address": address, "health": health_of(address, _TIMEOUT_S, tls=client_tls())}
         for name, address in asdict(connection.endpoints).items()
         if address
     }
@@ -93,6 +94,7 @@ def _show_fields(fields: dict[str, Any], indent: str = "  ") -> None:
             _show_fields(value, indent)
         elif isinstance(value, list):
             for item in value:
-                say(f"{indent}{name}: " + ", ".join(f"{key} {inner}" for key, inner in item.items()))
+                inner = ", ".join(f"{key} {each}" for key, each in item.items()) if isinstance(item, dict) else item
+                say(f"{indent}{name}: {inner}")
         elif value != "":
             say(f"{indent}{name}: {value}")

@@ -1,6 +1,7 @@
 """The channels of a client to the three services, and what the client was told about them."""
 
 from collections.abc import Callable
+from pathlib import Path
 from types import ModuleType
 from typing import Any
 
@@ -8,6 +9,7 @@ from palimpsest.batches import ObservationBatches
 from palimpsest.calls import Policies, PoliciesChannel
 from palimpsest.connection import MIB, Connection, Tls, stays_on_this_machine
 from palimpsest.consistency import ConsistencyTokens
+from palimpsest.token_file import TokenFile
 
 
 class Channels:
@@ -23,6 +25,7 @@ class Channels:
         reader: str = "",
         embedder: str = "",
         token: str | Callable[[], str] | None = None,
+        token_file: str | Path | None = None,
         plaintext_token: bool = False,
         tls: Tls | None = None,
         deadline_s: float | None = 30.0,
@@ -37,6 +40,7 @@ class Channels:
             target: where all services are, as gRPC writes it, e.g. `localhost:7400`, `dns:///memory:7400`.
             writer, reader, embedder: where one service is, instead of `target`.
             token: the bearer token; a callable is asked at each call, for tokens that are renewed.
+            token_file: a file that holds the token, instead of `token`; it is read again when it changes.
             plaintext_token: send the token without TLS to other machines too, e.g. behind a mesh that encrypts.
             tls: TLS to all targets; None: plaintext.
             deadline_s: seconds that a call with one message each way may take, unless it is given a `timeout`.
@@ -46,8 +50,13 @@ class Channels:
             keepalive_s: seconds of silence before a connection is probed, 10 or more.
 
         Raises:
-            ValueError: no target is given, or a token would leave this machine in plaintext.
+            OSError: `token_file` cannot be read.
+            ValueError: no target is given, or two tokens; or a token would leave this machine in plaintext.
         """
+        if token_file is not None:
+            if token is not None:
+                raise ValueError("token and token_file exclude each other")
+            token = TokenFile(token_file)
         self._targets = {"writer": writer or target, "reader": reader or target, "embedder": embedder or target}
         self._require_targets(secret=token is not None and tls is None and not plaintext_token)
         self._connection = Connection(tls, max_attempts, max_message_bytes, keepalive_s)

@@ -21,6 +21,7 @@ from palimpsest.v1.embedder_service_pb2_grpc import EmbedderServiceStub
 
 from services.reader.retrieval.centring import centred
 from services.reader.retrieval.signals import Cause, SignalMissing
+from shared.embedder_channel import embedder_channel
 from shared.halfvec import encode_halfvec
 from shared.interceptors.deadline import deadline_s_left
 from shared.telemetry import outgoing_metadata
@@ -157,7 +158,7 @@ class EmbedderClient:
     def _stub(self, address: str) -> EmbedderServiceStub:
         # Made at first use: a channel belongs to the loop that runs then.
         if address not in self._channels:
-            self._channels[address] = grpc.aio.insecure_channel(address)
+            self._channels[address] = embedder_channel(address)
         return EmbedderServiceStub(self._channels[address])
 
     def _remember(self, text: str, vector: QueryVector) -> None:

@@ -13,6 +13,7 @@ from palimpsest.v1.embedder_service_pb2_grpc import EmbedderServiceStub
 
 from services.writer.messages import to_space
 from services.writer.passage_store import Space
+from shared.embedder_channel import embedder_channel
 from shared.errors import (
     DeadlineExceeded,
     EmbedderUnavailable,
@@ -48,7 +49,7 @@ class EmbedderClient:
     """A channel to the embedder; made inside the event loop, connects at first use and again after outages."""
 
     def __init__(self, target: str, *, max_message_bytes: int = 32 * _MIB) -> None:
-        self._channel = grpc.aio.insecure_channel(
+        self._channel = embedder_channel(
             target,
             options=[
                 ("grpc.max_receive_message_length", max_message_bytes),

@@ -143,6 +143,7 @@ async def _settle_clocks(connection: asyncpg.Connection[asyncpg.Record], world: 
         await connection.execute(
             f"UPDATE {table} SET state = state || jsonb_build_object('recorded_at', $1::timestamptz)", begun
         )
+    await connection.execute("UPDATE duplicate_proposals SET decided_at = $1 WHERE decided_at IS NOT NULL", begun)
     # Curation weighs by the age of things, to the microsecond.
     await connection.execute("UPDATE entity_trust SET trust = round(trust::numeric, 3)")
     hidden = {each.observation.source.external_id for each in world.said if each.is_hidden}

@@ -28,7 +28,7 @@ from tests.property.memories import memory, past, reading, three_days_ago
 from tests.property.worlds import HIDDEN, OPEN, World, random_world
 from tests.unit.granting import entry, grants_file
 
-WORLDS = int(os.environ.get("PALIMPSEST_INTERFERENCE_WORLDS", "3"))
+WORLDS = int(os.environ.get("PALIMPSEST_INTERFERENCE_WORLDS", "2"))
 OUTSIDER, INSIDER = "token-of-the-outsider", "token-of-the-insider"
 READS = [{"namespaces": [NAMESPACE], "permissions": ["read"]}]
 SHOWING = ("ListEntities", "ListFacts", "ListObservations", "GetNamespaceStatistics")
@@ -36,7 +36,6 @@ SHOWING = ("ListEntities", "ListFacts", "ListObservations", "GetNamespaceStatist
 QUERIES = (
     "who renews the certificate of the gateway",
     "INV-77123 migration",
-    "что с серверами и шлюзом",
     "Anna Petrova hidden place east",
 )
 

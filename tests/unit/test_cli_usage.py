@@ -19,7 +19,7 @@ COMMANDS = (
     "up", "demo", "init-db", "record", "record-git", "ingest", "search", "context", "explain", "trace", "verify",
     "neighbours", "traverse", "facts", "as-of", "history", "correct", "retract", "obsolete", "reconcile", "redact",
     "purge", "rollback-source", "receipt", "scrub", "curate",
-    "calibrate", "health", "status", "vector-index",
+    "calibrate", "health", "status", "token", "vector-index",
 )  # fmt: skip
 GROUPS = {
     "audit": ("list", "verify", "append"),
