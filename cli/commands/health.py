@@ -45,8 +45,8 @@ def _rows(report: MemoryHealth) -> Iterator[tuple[str, str, str]]:
     yield "refused input", str(sum(report.rejected.values())), reasons
     yield "blocks and secrets stripped from captured text", str(report.stripped), ""
     yield "chunks that wait for a vector", *_by_age(report.embedding_backlog)
-    yield "captured events that wait for extraction", *_by_age(report.extraction_backlog)
-    yield "captured events that were given up", str(report.dead_letters), ""
+    yield "captured messages that wait for extraction", *_by_age(report.extraction_backlog)
+    yield "captured messages that were given up", str(report.dead_letters), ""
     yield "duplicates that wait for a decision", str(report.duplicate_proposals), ""
     if report.embedding_mismatch:
         yield (

@@ -10,6 +10,7 @@ from google.protobuf import json_format
 from google.protobuf.descriptor import FieldDescriptor
 from google.protobuf.message import Message
 from google.protobuf.timestamp_pb2 import Timestamp
+from palimpsest.v1.governance_pb2 import CapturedMessage
 from palimpsest.v1.observation_pb2 import Observation
 
 # RFC 3339 asks for the offset: a time without one is another moment in each zone.
@@ -41,6 +42,15 @@ def parse_line(text: bytes, default_namespace: str) -> Line:
     if not isinstance(namespace, str):
         raise RefusedLine("namespace: must be a string")
     return Line(namespace, _parsed(fields, Observation))
+
+
+def parse_captured(text: bytes, default_conversation: str) -> tuple[str, CapturedMessage]:
+    """Reads `{"conversation_id": …, …fields of CapturedMessage}`. Raises RefusedLine."""
+    fields = _object(text)
+    conversation = fields.pop("conversation_id", default_conversation)
+    if not isinstance(conversation, str) or not conversation:
+        raise RefusedLine("conversation_id: must be a string, or be given by --conversation")
+    return conversation, _parsed(fields, CapturedMessage)
 
 
 def parse_message(text: bytes, kind: type[M]) -> M:

@@ -197,3 +197,42 @@ def test_reconciling_a_snapshot(system: Running) -> None:
     second = reconcile("2", "2026-02-01T00:00:00Z", item(1, "One"))
     assert "1 removed, 1 unchanged" in second.out
     assert [one["subject_key"] for one in facts(system, "states")] == ["issue:1"]
+
+
+ALICE = {"type": "person", "id": "alice"}
+
+
+def turn(message_id: str, text: str, **fields: Any) -> str:
+    said = {"message_id": message_id, "text": text, "sent_at": "2026-08-01T09:00:00Z", **fields}
+    return json.dumps(said, ensure_ascii=False)
+
+
+def test_a_conversation_is_captured(system: Running) -> None:
+    """CP-1, CP-3: allowed authors become evidence, secrets go; the same again is known; refusals have their lines."""
+    assert system.palimpsest("authors", "list", "-n", "talk").code == 3
+    allowed = system.palimpsest("authors", "allow", "person:alice", "person:bob", "-n", "talk")
+    assert "person:alice, person:bob" in allowed.out
+    assert system.palimpsest("authors", "forbid", "person:bob", "-n", "talk").code == 0
+    assert system.palimpsest("authors", "list", "-n", "talk").out.split() == ["person:alice"]
+
+    lines = "\n".join(
+        [turn("1", "the deploy is on Friday, password: hunter2hunter2", author=ALICE), turn("2", "", author=ALICE)]
+    )
+    done = system.palimpsest("capture", "-n", "talk", "--conversation", "room", stdin=lines)
+    assert done.code == 4
+    assert "1 stored, 0 known before" in done.out
+    assert "1 secrets taken out" in done.out
+    assert "line 2: " in done.err
+    again = system.palimpsest("capture", "-n", "talk", "--conversation", "room", "--json", stdin=lines.split("\n")[0])
+    assert (again.code, again.lines[0]["duplicate"]) == (0, True)
+    found = system.palimpsest("search", "-n", "talk", "when is the deploy", "--json")
+    assert "hunter2" not in found.out
+    assert "Friday" in found.out
+
+
+def test_the_queue_at_the_command_line(system: Running) -> None:
+    """CP-5: empty where no extractor is configured."""
+    assert "0 messages wait" in system.palimpsest("extraction", "status", "-n", "talk").out
+    [queue] = system.palimpsest("extraction", "status", "-n", "talk", "--json").lines
+    assert queue.get("depth", 0) in (0, "0")
+    assert "0 messages wait again" in system.palimpsest("extraction", "retry", "-n", "talk").out
