@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from google.protobuf.descriptor import FieldDescriptor
@@ -27,8 +26,7 @@ _NAMING = frozenset({"observation_id", "fact_id", "natural_key", "entity_key", "
 _LONGEST_CONTEXT = 200
 
 
-@dataclass(frozen=True, slots=True)
-class String:
+class String(NamedTuple):
     """One string of a message."""
 
     text: str

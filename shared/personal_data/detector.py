@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
 from typing import NamedTuple
 
 from shared.personal_data.card import is_card
@@ -19,6 +20,9 @@ from shared.personal_data.words import CARD, INN, NOTHING, PASSPORT, PHONE, SNIL
 EMAIL = "email"
 FOUND = (CARD, EMAIL, INN, PASSPORT, PHONE, SNILS)
 """The categories that are found; others are only declared."""
+
+# Texts of that many characters at most are remembered, so many: 8 MiB at the worst.
+_SHORT, _REMEMBERED = 1_024, 2_048
 
 # In this order: what has a check digit goes before what has none.
 _BY_NUMBER = ((CARD, is_card), (SNILS, is_snils), (INN, is_inn), (PHONE, is_phone))
@@ -36,16 +40,24 @@ class Found(NamedTuple):
     end: int
 
 
-def find(text: str, around: Around = NOTHING) -> list[Found]:
+def find(text: str, around: Around = NOTHING) -> Sequence[Found]:
     """What is found in a text, in order, none in another.
 
-    The time is linear in the length; a text without `@` and long numbers costs one search.
+    The time is linear in the length; a text without `@` and long numbers costs one search. What was found in short
+    texts is remembered: an answer is looked through twice, and most of what it holds is in other answers too.
     """
     if not _POSSIBLE.search(text) and not _SPELLED.search(text):
-        return []
+        return ()
+    return _remembered(text, around) if len(text) <= _SHORT else _found(text, around)
+
+
+def _found(text: str, around: Around) -> tuple[Found, ...]:
     folded = fold(text)
     pieces = sorted(_all(folded.text, around), key=lambda each: (each.start, -each.end))
-    return [_placed(each, folded) for each in _apart(pieces)]
+    return tuple(_placed(each, folded) for each in _apart(pieces))
+
+
+_remembered = lru_cache(_REMEMBERED)(_found)
 
 
 def _all(text: str, around: Around) -> Iterator[Found]:

@@ -23,7 +23,7 @@ _TAG_DIGITS = 6
 _BEFORE_TOKEN = 96
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|-?[0-9][0-9.eE+-]*+', re.DOTALL)
 _COLON = re.compile(r"\s*+:")
-_LEAST_VALUE = 6
+_SHORTEST_VALUE = 6
 _SPACES = re.compile(r"\s+")
 _E = re.compile("[её]", re.IGNORECASE)
 
@@ -60,6 +60,8 @@ class Masking:
 
     def seek(self, text: str, around: Around = NOTHING, *, is_json: bool = False) -> bool:
         """Counts what a text holds, and remembers its values. Whether there is any."""
+        if len(text) < _SHORTEST_VALUE and not self._declared:
+            return False
         before = self.found.total()
         if is_json or _looks_like_json(text):
             _each_token(text, lambda token, before, _: self._sought(token, _inside(around, before)))
@@ -86,7 +88,7 @@ class Masking:
         for piece in find(text, around):
             self.found[piece.category] += 1
             value = text[piece.start : piece.end]
-            if len(value) >= _LEAST_VALUE:
+            if len(value) >= _SHORTEST_VALUE:
                 self._values.setdefault(value, piece.category)
         if self._declared:
             self.found.update(self._categories[_plain(match[0])] for match in self._declared.finditer(text))

@@ -7,7 +7,7 @@ Rule: resolution of the Pension Fund's board of 31.07.2006 No. 192p: the sum of 
 from __future__ import annotations
 
 from shared.personal_data.numbers import Number
-from shared.personal_data.words import OTHER, SNILS
+from shared.personal_data.words import OTHER, PHONE, SNILS
 
 _LAST_UNCHECKED = 1_001_998
 _WRITTEN = (("-", "-", " "), ("-", "-", "-"), (" ", " ", " "), ("-", "-", ""))
@@ -20,7 +20,9 @@ def is_snils(number: Number) -> bool:
     if _check_digits(number.digits[:9]) != number.digits[9:]:
         return False
     if number.is_bare:
-        return number.said == SNILS or not (number.said == OTHER or number.is_joined)
+        # One phone number in a hundred has such check digits.
+        is_other = number.has_plus or number.is_joined or number.said in (OTHER, PHONE)
+        return number.said == SNILS or not is_other
     return number.said == SNILS or _is_written_so(number)
 
 

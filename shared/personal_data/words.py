@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import lru_cache
 from typing import NamedTuple
 
 CARD, INN, PASSPORT, PHONE, SNILS = "card", "inn", "passport_rf", "phone", "snils"
@@ -10,38 +11,41 @@ OTHER = "other"
 """Says that it is a number of something else: an order, a build, a moment."""
 
 _REACH = 48
-# Where a word begins within a name: `orderId`.
+_KNOWN_WORDS = 20_000
+# Where a word begins within a name: `orderId`. In snake case words are parted anyway.
 _CAMEL = re.compile(r"(?<=[a-z])(?=[A-Z])")
-# A word of Latin letters counts alone or as a part of a name in snake case: `user_id`.
-_LATIN, _CYRILLIC = r"(?<![a-z])(?:{})(?![a-z])", r"(?<![а-яё])(?:{})(?![а-яё])"
+_WORD = re.compile(r"[a-zа-я]+|[#№](?=\s?$)")
+# Words that take their meaning from the one before them: `order number`, `tax id`.
+_WEAK = re.compile(r"номер[а-я]{0,3}|numbers?|no|id|ид|нр")
 
-
-def _alone(latin: str, cyrillic: str = "") -> str:
-    return "|".join([_LATIN.format(latin), *([_CYRILLIC.format(cyrillic)] if cyrillic else [])])
-
-
-_NUMBERS_OF = (
-    "заказ|заявк|тикет|задач|инвойс|накладн|артикул|сборк|верси|релиз|коммит|серийн|инвентарн|регистрационн|уч[её]тн|"
-    "порядков|трек|договор|идентификатор|смещени|штрихкод|парти|полис"
-)
-_NAMES_OF = (
-    "(?:purchase[ _-])?orders?|ticket|task|invoice|account|sku|build|version|release|timestamp|ts|epoch|unix|commit|"
-    "issue|trace|span|offset|bytes|size|lot|tracking|isbn|ean|barcode|serial|imei|contract|seed|hash|port|price|total|"
-    "reference|case|part|[iu]?u?id"
-)
-_SPOKEN = {
-    SNILS: rf"снилс|страхов\w* номер\w*|пенсионн\w* (?:номер|страх)\w*|{_alone('snils')}",
-    INN: rf"налогоплательщик\w*|{_alone('inn|tin|vat|tax(?:payer)?(?:[ _-]?(?:id|number|no))?', 'инн')}",
-    PASSPORT: r"(?:загран)?паспорт\w*|passport",
-    CARD: rf"карт[аеуыой]\w*|visa|mastercard|{_alone('(?:credit|debit|bank)?_?card(?:[ _-]?(?:number|no))?|pan')}",
-    # Before phones: a number of something is no phone's.
-    OTHER: rf"(?:{_NUMBERS_OF})\w*(?:[ -]?номер\w*)?|{_alone(f'(?:{_NAMES_OF})(?:[ _-]?(?:number|no))?')}"
-    rf"|{_alone('sum', 'ид|время|порт|сумма|цена|итого|размер|байт|сч[её]т[ауе]?|хеш')}|[#№](?=\s?$)",
-    PHONE: r"тел(?:ефон\w*|\.|(?![а-яё]))|phone|моб(?:ил\w*|\.|(?![а-яё]))|mobile|сотов\w*|звон\w*|контакт\w*|contact"
-    r"|вот?сап\w*|ватсап\w*|вайбер\w*|телеграм\w*|whats ?app|wa\.me|viber|telegram|факс\w*|msisdn|пиши\w*|набер\w*"
-    rf"|{_alone('tel|cell|call|fax|sms|number', 'смс|номер[уе]?|номером')}",
+_WORDS = {
+    INN: "инн inn tin vat tax",
+    CARD: "карта карты карте карту картой картою card cards pan creditcard bankcard",
+    OTHER: (
+        "ид время порт порта сумма сумму цена итого размер байт счет счета счету счете счетом хеш id uid uuid guid iid "
+        "order orders ticket tickets task tasks invoice account accounts sku build builds version release timestamp ts "
+        "epoch unix commit commits issue issues trace span offset bytes size lot tracking isbn ean barcode serial imei "
+        "contract seed hash port price total sum reference case part # №"
+    ),
+    PHONE: "тел моб смс tel cell call fax sms wa no number numbers",
 }
-_WORDS = re.compile("|".join(f"(?P<{category}>{words})" for category, words in _SPOKEN.items()), re.IGNORECASE)
+_STEMS = {
+    SNILS: "снилс snils страхов пенсионн",
+    INN: "taxpayer налогоплательщик",
+    PASSPORT: "паспорт загранпаспорт passport",
+    CARD: "карточк visa mastercard",
+    OTHER: (
+        "заказ заявк тикет задач инвойс накладн артикул сборк верси релиз коммит серийн инвентарн регистрационн учетн "
+        "порядков трек договор идентификатор смещени штрихкод парти полис"
+    ),
+    PHONE: (
+        "телефон phone telephone cellphone мобил mobile сотов звон позвон перезвон созвон дозвон набер контакт contact "
+        "вотсап воцап ватсап вайбер телеграм whats viber telegram факс msisdn пиши напиши номер"
+    ),
+}
+_BY_WORD = {word: category for category, words in _WORDS.items() for word in words.split()}
+_BY_STEM = {stem: category for category, stems in _STEMS.items() for stem in stems.split()}
+_ALL_STEMS = tuple(_BY_STEM)
 
 
 class Around(NamedTuple):
@@ -69,7 +73,19 @@ def nearest(text: str, start: int, around: Around = NOTHING) -> str:
 
 
 def _last(text: str) -> str:
-    said = ""
-    for found in _WORDS.finditer(_CAMEL.sub(" ", text)):
-        said = found.lastgroup or ""
-    return said
+    words = _WORD.findall(_CAMEL.sub(" ", text).lower().replace("ё", "е"))
+    for place in range(len(words) - 1, -1, -1):
+        said = _told_by(words[place])
+        if said:
+            is_weak = place and _WEAK.fullmatch(words[place])
+            return (_told_by(words[place - 1]) or said) if is_weak else said
+    return ""
+
+
+@lru_cache(_KNOWN_WORDS)
+def _told_by(word: str) -> str:
+    if word in _BY_WORD:
+        return _BY_WORD[word]
+    if not word.startswith(_ALL_STEMS):
+        return ""
+    return next(category for stem, category in _BY_STEM.items() if word.startswith(stem))
