@@ -16,14 +16,17 @@ from cli.options import moment
 from cli.output import one_line, safe, say_table
 
 COMMANDS = (
-    "up", "demo", "init-db", "record", "record-git", "ingest", "search", "context", "explain", "trace", "verify",
+    "up", "demo", "init-db", "record", "record-git", "ingest", "capture", "search", "context", "explain",
+    "trace", "verify",
     "neighbours", "traverse", "facts", "as-of", "history", "correct", "retract", "obsolete", "reconcile", "redact",
     "purge", "rollback-source", "receipt", "scrub", "curate",
     "calibrate", "health", "status", "token", "vector-index",
 )  # fmt: skip
 GROUPS = {
     "audit": ("list", "verify", "append"),
+    "authors": ("list", "allow", "forbid"),
     "duplicates": ("list", "confirm", "refuse", "undo"),
+    "extraction": ("status", "retry"),
     "packs": ("list", "show", "register", "enable"),
 }
 
