@@ -62,11 +62,11 @@ class EmbeddingLoop:
 
     async def run_once(self) -> Pass:
         """Deals with one batch of what waits in all spaces, and one of what waits in the first of those whose models
-        are served. Nothing is claimed while none could be embedded."""
+        are served, or what that lacks. Nothing is claimed while none could be embedded."""
 
         async def work(lineup: Lineup) -> Tally:
             first = lineup.fillable[0]
-            return await self._embed(first, in_all=True) + await self._embed(first)
+            return await self._embed(first, in_all=True) + await self._fill(first)
 
         return await self._pass(work)
 
@@ -137,8 +137,9 @@ class EmbeddingLoop:
         return Pass(done.claimed, done.copied, done.embedded, done.failed, done.poisoned, done.lost)
 
     async def _fill(self, space: Space) -> Tally:
+        """Deals with one batch of what waits in the space alone, and where nothing does, looks for what it lacks."""
         done = await self._embed(space)
-        while not done.claimed and await fill_on(self._database, space):
+        while not done.claimed and not space.is_filled and await fill_on(self._database, space):
             done = await self._embed(space)
         return done
 

@@ -254,7 +254,7 @@ async def test_a_service_that_comes_back_with_another_model(dsn: str, dimension:
             await remember(running)
     async with embedding(new, port), system(dsn, target) as running:
         await running.writer.record(observation("l", document("doc:l", f"{query(3)} late")))
-        degraded = await running.search(query(3), mode=0)
+        degraded = await running.search(query(3), mode=0, limit=11)
         assert SIGNAL_VECTOR not in {score.signal for hit in degraded.hits for score in hit.signals}
         assert f"{query(3)} late" in {hit.chunk.text for hit in degraded.hits}
         assert [each.cause for each in degraded.degraded] == [DEGRADATION_CAUSE_MODEL_MISMATCH]
