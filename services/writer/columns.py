@@ -1,10 +1,10 @@
 """Rows as one array per column, or as one JSON text: the forms in which a set of any size is one statement."""
 
-import json
 from collections.abc import Callable, Iterable, Sequence
-from datetime import datetime
 from operator import attrgetter
 from typing import Any
+
+import orjson
 
 
 def columns(rows: Iterable[Sequence[Any]], width: int) -> list[list[Any]]:
@@ -22,12 +22,13 @@ def recordset(rows: Iterable[Sequence[Any]], names: str) -> str:
     none. Quicker than `columns` where rows are wide."""
     listed = names.split()
     objects = [dict(zip(listed, row, strict=True)) for row in rows]
-    return json.dumps(objects, ensure_ascii=False, default=_text) if objects else ""
+    # Several times as fast as the standard library's, and it knows moments.
+    return orjson.dumps(objects, default=_text).decode() if objects else ""
 
 
-def _text(value: datetime | bytes) -> str:
-    """What JSON has no type for, as Postgres writes it."""
-    return value.isoformat() if isinstance(value, datetime) else f"\\x{value.hex()}"
+def _text(value: bytes) -> str:
+    """Bytes, which JSON has no type for, as Postgres writes them."""
+    return f"\\x{value.hex()}"
 
 
 def attributes(names: str) -> Callable[[Any], tuple[Any, ...]]:

@@ -111,9 +111,12 @@ def merge_entity(current: EntityState | None, writes: Sequence[EntityWrite]) -> 
         "attributes": latest.attributes_text(),
         "stamps": latest.stamps_text(),
     }
-    merged = replace(current, **columns) if current else EntityState(natural_key=writes[0].key, **columns)
-    given = "scopes" in latest.stamps
-    return replace(merged, restricting=tuple(split(merged.scopes)[0]) if given else inherited_labels(current, writes))
+    if "scopes" in latest.stamps:
+        scopes = columns.get("scopes", current.scopes if current else ())
+        columns["restricting"] = tuple(split(scopes)[0])
+    else:
+        columns["restricting"] = inherited_labels(current, writes)
+    return replace(current, **columns) if current else EntityState(natural_key=writes[0].key, **columns)
 
 
 def merge_fact(current: FactState | None, writes: Sequence[FactWrite]) -> FactState:

@@ -72,8 +72,11 @@ def entity_passage(namespace: str, state: EntityState) -> Passage | None:
 
     Observations have none, nor have titles that only a document or a record gave: their own passages show them.
     """
+    # Most entities are told by the first two, which cost nothing.
+    if state.kind == OBSERVATION_KIND or NAMED not in state.stamps or NAMED not in json.loads(state.stamps):
+        return None
     text = "\n".join(name for name in (state.title, *state.aliases) if name)
-    if state.kind == OBSERVATION_KIND or NAMED not in json.loads(state.stamps) or is_blank(text):
+    if is_blank(text):
         return None
     return Passage(
         kind=ENTITY,
