@@ -8,7 +8,7 @@ import asyncpg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from palimpsest.audit import event_hash
+from palimpsest.audit import ChainCheck, check_chain, event_hash
 from palimpsest.v1 import governance_pb2
 
 from shared import audit
@@ -118,3 +118,50 @@ async def test_hashes_and_masks() -> None:
     assert audit.digest("a", "") == ""
     assert audit.digest("a", "Anna").startswith("sha256:")
     assert audit.digest("a", "Anna") != audit.digest("b", "Anna")
+
+
+def whole_chain(length: int) -> list[governance_pb2.AuditEvent]:
+    """A chain as it is written."""
+    events: list[governance_pb2.AuditEvent] = []
+    for number in range(1, length + 1):
+        event = governance_pb2.AuditEvent(
+            sequence=number, action="act", previous_hash=events[-1].hash if events else ""
+        )
+        event.hash = event_hash("a", event)
+        events.append(event)
+    return events
+
+
+@settings(deadline=None)
+@given(st.integers(1, 6), st.data())
+def test_tampering_shows_at_the_first_event_that_is_wrong(length: int, data: st.DataObject) -> None:
+    """AU-1: an event that is changed, gone, put in, or put elsewhere; changed with its hash, the next one tells."""
+    events, place = whole_chain(length), data.draw(st.integers(0, length - 1))
+    head = (length, events[-1].hash)
+    assert check_chain("a", events, head) == check_chain("a", events) == ChainCheck(length, head)
+    changed = governance_pb2.AuditEvent.FromString(events[place].SerializeToString())
+    changed.actor = "somebody else"
+    forged = governance_pb2.AuditEvent.FromString(changed.SerializeToString())
+    forged.hash = event_hash("a", forged)
+    number = place + 1
+    for tampered, at in (
+        ([*events[:place], changed, *events[place + 1 :]], number),
+        # Of the last one alone the head tells that was kept.
+        ([*events[:place], forged, *events[place + 1 :]], min(number + 1, length)),
+        ([*events[:place], *events[place + 1 :]], number),
+        ([*events[:place], events[place], *events[place:]], number + 1),
+    ):
+        check = check_chain("a", tampered, head)
+        assert (bool(check.fault), check.fault_at) == (True, at)
+    assert check_chain("b", events).fault_at == 1
+
+
+def test_a_chain_that_was_cut_off_or_written_anew() -> None:
+    """AU-1: a head that was kept elsewhere tells; without one, it is whole."""
+    events = whole_chain(3)
+    head = (3, events[-1].hash)
+    assert not check_chain("a", events[:2]).fault
+    assert check_chain("a", events[:2], head).fault_at == 3
+    assert check_chain("a", [], head).fault_at == 1
+    assert check_chain("a", events, (2, "0" * 64)).fault_at == 2
+    assert check_chain("a", []) == ChainCheck(0, (0, ""))
