@@ -325,8 +325,8 @@ async def test_redaction_takes_what_was_derived_along(queuing: Writer, loops: Lo
     assert states == {"HAS": False, "REPORTS_ON": True}
     row = await queuing.row("SELECT content, data FROM observations WHERE kind = 'extraction'")
     assert (row["content"], row["data"]) == ("", None)
-    for table in ("facts", "passages", "observations"):
-        assert not await queuing.rows(f"SELECT FROM {table} AS t WHERE t::text LIKE '%понедельникам%'")
+    for table in ("facts", "passages", "observations", "context_traces"):
+        assert not await queuing.rows(f"SELECT FROM {table} AS t WHERE t::text LIKE '%запускать%'")
 
 
 async def test_the_loop_of_a_running_writer(dsn: str, stub: Stub) -> None:
