@@ -7,11 +7,12 @@ is protected without anybody thinking of it.
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Callable, Collection, Iterable, Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from google.protobuf.message import Message
 from palimpsest.v1.retrieval_pb2 import ContextPack
@@ -38,9 +39,13 @@ from shared.token_count import token_count
 
 _log = logging.getLogger(__name__)
 
+T = TypeVar("T")
+
 CLEARANCE = "pii"
 ACTION = "pii_access"
 _STRUCK = "#"
+# What takes a millisecond or two where nothing is found.
+_QUICK_CHARACTERS = 100_000
 _MOST_THINGS = 50
 _LONGEST_AUDIT_S = 10.0
 
@@ -75,7 +80,7 @@ class PersonalData:
             return
         found = list(strings(response))
         masking = await self._masking(protection, request, response, found)
-        touched = [each for each in found if masking.seek(each.text, each.around, is_json=each.is_json)]
+        touched = await _apart(found, lambda: _sought(masking, found))
         cleared = _is_cleared()
         if touched and (kept := self._named(request, touched)):
             touched, found = _without(touched, kept), _without(found, kept)
@@ -84,7 +89,7 @@ class PersonalData:
                 await self._audit(method, protection.namespace, masking, touched)
             return
         if touched:
-            _mask(masking, found)
+            await _apart(found, lambda: _mask(masking, found))
             _recount(response)
         _conceal(protection, request, response)
 
@@ -196,6 +201,17 @@ def _strike(each: String) -> None:
         text = text[: piece.start] + _STRUCK * (piece.end - piece.start) + text[piece.end :]
     if text != each.text:
         each.replace(text)
+
+
+async def _apart(found: Collection[String], work: Callable[[], T]) -> T:
+    """Does the work in a thread where texts are long, so that other calls go on meanwhile."""
+    is_long = sum(len(each.text) for each in found) > _QUICK_CHARACTERS
+    return await asyncio.to_thread(work) if is_long else work()
+
+
+def _sought(masking: Masking, found: Iterable[String]) -> list[String]:
+    """Those that hold something."""
+    return [each for each in found if masking.seek(each.text, each.around, is_json=each.is_json)]
 
 
 def _mask(masking: Masking, found: Iterable[String]) -> None:

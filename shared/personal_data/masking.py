@@ -7,11 +7,11 @@ import hmac
 import json
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from shared.json_text import is_too_deep
-from shared.personal_data.detector import find
+from shared.personal_data.detector import Found, find
 from shared.personal_data.folding import fold
 from shared.personal_data.words import NOTHING, Around
 
@@ -48,6 +48,7 @@ class Masking:
     """Values that were declared to be personal, with their categories."""
     found: Counter[str] = field(default_factory=Counter)
     """How many pieces were found, by category."""
+    _pieces: dict[tuple[str, Around], Sequence[Found]] = field(default_factory=dict)
     _values: dict[str, str] = field(default_factory=dict)
     _everywhere: re.Pattern[str] | None = None
     _declared: re.Pattern[str] | None = None
@@ -84,8 +85,17 @@ class Masking:
         """Whether anything was found in what was sought so far."""
         return self.found.total() > 0
 
+    def _find(self, text: str, around: Around) -> Sequence[Found]:
+        """What is found in a text; once, for who masks it has sought before."""
+        pieces = self._pieces.get((text, around))
+        if pieces is None:
+            pieces = find(text, around)
+            if pieces:
+                self._pieces[text, around] = pieces
+        return pieces
+
     def _sought(self, text: str, around: Around) -> str:
-        for piece in find(text, around):
+        for piece in self._find(text, around):
             self.found[piece.category] += 1
             value = text[piece.start : piece.end]
             if len(value) >= _SHORTEST_VALUE:
@@ -97,7 +107,7 @@ class Masking:
     def _masked(self, text: str, around: Around, is_identifier: bool) -> str:
         kept: list[str] = []
         position = 0
-        for piece in find(text, around):
+        for piece in self._find(text, around):
             kept += (
                 text[position : piece.start],
                 self._mask(piece.category, text[piece.start : piece.end], is_identifier),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections.abc import AsyncIterator, Awaitable
+from itertools import permutations
 from pathlib import Path
 from typing import Any
 
@@ -337,3 +338,36 @@ async def test_a_mark_tells_nothing_of_what_is_hidden(running: Services) -> None
     )
     assert list((await get_entity(running, "a", CLEARED)).pii_categories) == ["phone"]
     assert not (await get_entity(running, "a", OUTSIDER)).pii_categories
+
+
+async def test_a_source_comes_masked_whole(running: Services) -> None:
+    """PR-1, DO-1: a long original, byte for byte but for what is masked; with the clearance every byte."""
+    await running.protect()
+    text = "Шлюз платежей обновляет сертификат.\n\n" * 3_000 + f"Звонить {PHONE}, писать {EMAIL}.\n"
+    await running.record(observation("1", article("note", text)))
+    request = pb.GetSourceRequest(namespace=NAMESPACE, entity=EntityRef(key="note"))
+    masked = (await running.reader.GetSource(request, **as_(UNCLEARED))).text
+    assert masked == text.replace(PHONE, "[phone]").replace(EMAIL, "[email]")
+    assert (await running.reader.GetSource(request, **as_(CLEARED))).text == text
+
+
+async def test_marks_are_free_of_the_order_of_arrival(running: Services) -> None:
+    """PR-1, OB-7: whatever comes first, singly or in a batch, entities have the same marks."""
+    said = [
+        observation("1", entity("a", title=f"тел. {PHONE}"), minutes=3),
+        observation("2", entity("a", title="без всего"), fact("b", "MAIL", EMAIL), minutes=1),
+        observation("3", article("a", f"СНИЛС 112-233-445 95, {EMAIL}"), entity("b", title="b"), minutes=2),
+    ]
+    marks = []
+    for number, order in enumerate(permutations(said)):
+        namespace = f"order-{number}"
+        await running.protect(namespace=namespace)
+        if number % 2:
+            await running.record(*order, namespace=namespace)
+        else:
+            for one in order:
+                await running.record(one, namespace=namespace)
+        request = pb.ListEntitiesRequest(namespace=namespace)
+        listed = (await running.reader.ListEntities(request, **as_(CLEARED))).entities
+        marks.append([(each.natural_key, list(each.pii_categories)) for each in listed])
+    assert marks == [[("a", ["email", "phone", "snils"]), ("b", ["email"])]] * 6

@@ -52,7 +52,7 @@ class PersonalWorld:
         return {value for value in self.planted if essence(value) in whole}
 
 
-def personal_world(chance: Random, *, said: int = 5) -> PersonalWorld:
+def personal_world(chance: Random, *, said: int = 4) -> PersonalWorld:
     """A world of so many observations."""
     return _Maker(chance).made(said)
 
