@@ -157,14 +157,17 @@ async def test_a_bad_message_fails_no_neighbour(writer: Writer) -> None:
         message("4", " \n\u200b"),
         message("1", "fine"),
         message("6", "fine", replies_to="6"),
+        message("\x01", "an id that cannot be"),
+        message("8", "p=1\npassword: a1b2c3\n" * 47_000),
     )
-    assert [result.error.code for result in results] == [0, 3, 3, 0, 0, 0]
+    assert [result.error.code for result in results] == [0, 3, 3, 0, 0, 0, 3, 3]
+    assert [each.error.violations[0].field for each in results[6:]] == ["messages[6].message_id", "messages[7].text"]
     assert results[1].error.violations[0].field == "messages[1].message_id"
     assert results[2].error.violations[0].field == "messages[2].text"
-    assert [result.empty for result in results] == [False, False, False, True, False, False]
-    assert [result.duplicate for result in results] == [False, False, False, False, True, False]
+    assert [result.empty for result in results[:6]] == [False, False, False, True, False, False]
+    assert [result.duplicate for result in results[:6]] == [False, False, False, False, True, False]
     health = await writer.rows("SELECT reason, number FROM rejections ORDER BY reason")
-    assert [tuple(row.values()) for row in health] == [("INVALID_FIELD", 1), ("INVALID_TEXT", 1)]
+    assert [tuple(row.values()) for row in health] == [("INVALID_FIELD", 3), ("INVALID_TEXT", 1)]
 
 
 async def test_labels_of_a_conversation_hide_its_messages(writer: Writer) -> None:

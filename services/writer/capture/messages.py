@@ -12,12 +12,21 @@ from palimpsest.v1.writer_service_pb2 import CaptureMessagesRequest
 
 from services.writer.capture.cleaning import Cleaned
 from services.writer.commands.capture_messages import Captured, Turn
-from shared.errors import PalimpsestError, invalid
+from shared.errors import PalimpsestError, Violation, invalid
 from shared.interceptors.status import to_item_error
 from shared.validation import violations
 
 _KIND = "message"
 _REPLIES_TO = "REPLIES_TO"
+# Where the parts of an observation stand in a request, and in its message.
+_OF_REQUEST = {"source.system": "system", "source.stream": "conversation_id"}
+_OF_MESSAGE = {
+    "source.external_id": "message_id",
+    "occurred_at": "sent_at",
+    "actor": "author",
+    "content": "text",
+    "provenance.uri": "uri",
+}
 
 
 def to_turns(request: CaptureMessagesRequest) -> list[Turn | PalimpsestError]:
@@ -64,6 +73,20 @@ def _replies(request: CaptureMessagesRequest, message: CapturedMessage) -> Seque
         for each in (message.message_id, message.replies_to)
     )
     return (Assertion(link=LinkAssertion(source=own, relation=_REPLIES_TO, entity=other)),)
+
+
+def in_request(error: PalimpsestError, place: int) -> PalimpsestError:
+    """An error about the observation of a message as one about the message."""
+    path = f"messages[{place}]"
+    return invalid([Violation(_field(each.field, path), each.description, each.is_text) for each in error.violations])
+
+
+def _field(field: str, path: str) -> str:
+    name = field.removeprefix(f"{path}.")
+    if name in _OF_REQUEST:
+        return _OF_REQUEST[name]
+    known = next((one for one in _OF_MESSAGE if name == one or name.startswith(f"{one}.")), None)
+    return f"{path}.{_OF_MESSAGE[known]}{name.removeprefix(known)}" if known else field
 
 
 def text_hash(message: bytes) -> str:

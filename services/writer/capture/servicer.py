@@ -19,9 +19,9 @@ from services.writer.recording import PreparedObservation
 from services.writer.refusal_count import RefusalCount
 from services.writer.settings import WriterSettings
 from shared.database import Database
-from shared.errors import invalid
+from shared.errors import InvalidField, InvalidText
 from shared.interceptors.deadline import deadline_s_left
-from shared.validation import violations
+from shared.validation import require_valid
 
 
 class CaptureRpcs:
@@ -44,9 +44,11 @@ class CaptureRpcs:
         def observe(place: int, cleaned: Cleaned, is_evidence: bool) -> PreparedObservation:
             path = f"messages[{place}]"
             observation = messages.to_observation(request, request.messages[place], cleaned, is_evidence=is_evidence)
-            if found := violations(observation, path):
-                raise invalid(found)
-            return prepare(request.namespace, observation, path, caller.subject, packs)
+            try:
+                require_valid(observation, path)
+                return prepare(request.namespace, observation, path, caller.subject, packs)
+            except (InvalidField, InvalidText) as error:
+                raise messages.in_request(error, place) from None
 
         def derive(item: PreparedObservation, packs: Packs) -> list[PreparedObservation]:
             found = pattern_facts(item.content, item.actor_key or "", packs, item.observation_id)

@@ -4,6 +4,7 @@ import asyncio
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from palimpsest.canonical import nfc
 
@@ -22,6 +23,8 @@ from services.writer.recording import Item, Outcome, PreparedObservation, Record
 from shared.consistency_token import Position, encode
 from shared.database import Connection, Database
 from shared.errors import NotFound, ObservationConflict, PalimpsestError
+
+T = TypeVar("T")
 
 # What takes less than a change of threads or little more.
 _QUICKLY_CLEANED = 4_096
@@ -81,12 +84,12 @@ async def capture_messages(
     async with database.connection(timeout_s) as connection:
         authors = await _authors(connection, capturing.namespace)
         packs = await _packs(connection, capturing, turns)
-    captured = await _all_captured(turns, packs, capturing.tags, authors)
-    items = {place: _item(capturing, place, one) for place, one in enumerate(captured) if _is_kept(one)}
+    captured, items = await _in_turn(turns, lambda: _prepared(capturing, turns, packs, authors))
     outcomes, position = await _apply(database, applier, capturing, captured, items, timeout_s)
     told = dict(zip(items, outcomes, strict=True))
     again = await _known_again(database, capturing, captured, told, timeout_s)
-    position = await _derive(database, applier, capturing, captured, items, told, timeout_s) or position
+    evidence = [item for place, item in items.items() if captured[place].is_evidence and _is_stored(told[place])]
+    position = await _derive(database, applier, capturing, turns, evidence, timeout_s) or position
     done = [_done(one, again.get(place, told.get(place)), capturing) for place, one in enumerate(captured)]
     return done, encode(position)
 
@@ -102,14 +105,17 @@ async def _packs(connection: Connection, capturing: Capturing, turns: Sequence[T
     return await capturing.packs_told.for_caller(connection, capturing.namespace, capturing.caller, named)
 
 
-async def _all_captured(
-    turns: Sequence[Turn | PalimpsestError], packs: ToldPacks, tags: Collection[str], authors: Collection[str]
-) -> list[Captured]:
-    def work() -> list[Captured]:
-        return [_captured(turn, packs, tags, authors) for turn in turns]
-
+async def _in_turn(turns: Sequence[Turn | PalimpsestError], work: Callable[[], T]) -> T:
+    """What `work` answers, which takes time by the length of the texts: of long ones in a thread."""
     size = sum(len(turn.text) for turn in turns if isinstance(turn, Turn))
     return work() if size <= _QUICKLY_CLEANED else await asyncio.to_thread(work)
+
+
+def _prepared(
+    capturing: Capturing, turns: Sequence[Turn | PalimpsestError], packs: ToldPacks, authors: Collection[str]
+) -> tuple[list[Captured], dict[int, Item]]:
+    captured = [_captured(turn, packs, capturing.tags, authors) for turn in turns]
+    return captured, {place: _item(capturing, place, one) for place, one in enumerate(captured) if _is_kept(one)}
 
 
 def _captured(
@@ -162,9 +168,8 @@ async def _derive(
     database: Database,
     applier: Applier,
     capturing: Capturing,
-    captured: Sequence[Captured],
-    items: Mapping[int, Item],
-    told: Mapping[int, Outcome],
+    turns: Sequence[Turn | PalimpsestError],
+    evidence: Sequence[Item],
     timeout_s: float | None,
 ) -> Position | None:
     """Stores what packs find in messages that are evidence; answers where reads see it, None where nothing was found.
@@ -173,24 +178,35 @@ async def _derive(
     under other packs stays.
     """
     packs = (await applier.packs.acting_in([capturing.namespace], timeout_s=timeout_s))[capturing.namespace]
-    sources = {
-        derived.observation_id: (item.observation_id, derived)
-        for place, item in items.items()
-        if isinstance(item, PreparedObservation) and isinstance(told[place], Recorded) and captured[place].is_evidence
-        for derived in capturing.derive(item, packs)
-    }
-    if not sources:
+    if not packs.enabled:
+        return None
+    found = await _in_turn(turns, lambda: _found(capturing, evidence, packs))
+    if not found:
         return None
 
     async def note(connection: Connection, outcomes: Sequence[Outcome]) -> None:
         for outcome in outcomes:
             if isinstance(outcome, Recorded) and not outcome.duplicate:
-                source_id, _ = sources[outcome.observation_id]
+                source_id, _ = found[outcome.observation_id]
                 if not await ExtractionStore(connection).derive(capturing.namespace, source_id, outcome.observation_id):
                     raise NotFound("observation")
 
-    derived = [item for _, item in sources.values()]
+    derived = [item for _, item in found.values()]
     return (await apply_good(database, applier, derived, timeout_s, also=note))[1]
+
+
+def _found(capturing: Capturing, evidence: Sequence[Item], packs: Packs) -> dict[str, tuple[str, PreparedObservation]]:
+    """By id what packs find in messages, each with the id of its message."""
+    return {
+        derived.observation_id: (item.observation_id, derived)
+        for item in evidence
+        if isinstance(item, PreparedObservation)
+        for derived in capturing.derive(item, packs)
+    }
+
+
+def _is_stored(outcome: Outcome) -> bool:
+    return isinstance(outcome, Recorded)
 
 
 async def _known_again(
