@@ -1,7 +1,7 @@
 """What the embedder asks of a cross-encoder, and how calls share one."""
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Hashable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from itertools import pairwise
@@ -12,6 +12,9 @@ from numpy.typing import NDArray
 
 from services.embedder import metrics
 from services.embedder.batcher import Batcher, BatchRun
+
+# What a text is taken for before it is tokenised.
+_CHARS_PER_TOKEN = 3
 
 
 class UnusableScore(RuntimeError):
@@ -77,12 +80,16 @@ class Reranker:
         await self._batcher.close()
         await asyncio.to_thread(self._tokeniser.shutdown, cancel_futures=True)
 
-    async def rerank(self, query: str, documents: Sequence[str], deadline: float | None = None) -> list[float]:
+    async def rerank(
+        self, query: str, documents: Sequence[str], deadline: float | None = None, caller: Hashable = None
+    ) -> list[float]:
         """Returns the score of each document, in their order: of its best part.
 
-        `deadline` is by `time.monotonic`. Raises `QueueFull` when there is no room, `DeadlineExceeded` when the
-        deadline passes first, `UnusableScore` when a score is no number, and what the model raises.
+        `deadline` is by `time.monotonic`; callers take turns. Raises `QueueFull` when there is no room,
+        `DeadlineExceeded` when the deadline passes first, `UnusableScore` when a score is no number, and what the model
+        raises.
         """
+        self._batcher.check_room((len(query) + sum(map(len, documents))) // _CHARS_PER_TOKEN, caller)
         loop = asyncio.get_running_loop()
         parts = await loop.run_in_executor(self._tokeniser, self.backend.cut, query, documents)
         pairs = [pair for of_one in parts for pair in of_one]
@@ -92,6 +99,7 @@ class Reranker:
             tokens=[sum(pairs[place].tokens for place in batch) for batch in batches],
             urgent=False,
             deadline=deadline,
+            caller=caller,
         )
         scores = np.empty(len(pairs), np.float32)
         for batch, result in zip(batches, results, strict=True):

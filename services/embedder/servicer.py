@@ -76,7 +76,7 @@ class EmbedderServicer(pb_grpc.EmbedderServiceServicer):
         reranker = self._reranker()
         if reranker is None:
             raise NoReranker
-        scores = await reranker.rerank(request.query, request.documents, _deadline())
+        scores = await reranker.rerank(request.query, request.documents, _deadline(), _caller(context))
         return pb.RerankResponse(scores=scores, model=reranker.backend.name)
 
 

@@ -17,9 +17,10 @@ import sentence_transformers
 from services.embedder.backend import InputType
 from services.embedder.backends.selection import load_backend
 from services.embedder.backends.sentence_transformers import load_sentence_transformers
+from services.embedder.messages import to_model
 from services.embedder.settings import EmbedderSettings
 from services.embedder.windows import averaged
-from tests.integration.test_sentence_transformers_backend import e5_folder, settings_of
+from tests.integration.test_sentence_transformers_backend import settings_of
 
 TEXTS = [
     "Who ordered the repair?",
@@ -32,17 +33,15 @@ TEXTS = [
     "word " * 240,
 ]
 
-__all__ = ["e5_folder"]
 
-
-def embed(backend, texts=TEXTS, input_type=InputType.PASSAGE):
-    windows = [window for cut in backend.cut(texts, input_type) for window in cut.windows]
+def embed(backend):
+    windows = [window for cut in backend.cut(TEXTS, InputType.PASSAGE) for window in cut.windows]
     return averaged(backend.encode(windows), [1] * len(windows), [1] * len(windows))
 
 
-def own(folder, texts=TEXTS, prefix=""):
+def own(folder):
     model = sentence_transformers.SentenceTransformer(str(folder), device="cpu")
-    return model.encode([prefix + text for text in texts], normalize_embeddings=True, show_progress_bar=False)
+    return model.encode(TEXTS, normalize_embeddings=True, show_progress_bar=False)
 
 
 def cosines(one, other):
@@ -80,6 +79,7 @@ def test_it_says_what_it_is(exported, folder):
     assert (exported.name, exported.device, exported.dtype) == ("onnx", "cpu", "float32")
     assert (torch.name, torch.parallel_runs, exported.parallel_runs) == ("sentence-transformers", 1, 2)
     assert exported.fingerprint == torch.fingerprint
+    assert [to_model(each, "").backend for each in (exported, torch)] == ["onnx", "sentence-transformers"]
 
 
 def test_batches_at_once_are_as_one_by_one(exported):
@@ -89,16 +89,6 @@ def test_batches_at_once_are_as_one_by_one(exported):
     with ThreadPoolExecutor(4) as threads:
         together = list(threads.map(exported.encode, batches))
     assert all((one == other).all() for one, other in zip(alone, together, strict=True))
-
-
-def test_russian_vectors_are_those_of_the_model(e5_folder, cache):
-    """EM-1: query and passage, with the prefixes of the family."""
-    settings = settings_of(
-        e5_folder, runtime="onnx", cache_folder=cache, query_prefix="query: ", passage_prefix="passage: "
-    )
-    backend = load_sentence_transformers(settings)
-    for input_type, prefix in ((InputType.QUERY, "query: "), (InputType.PASSAGE, "passage: ")):
-        assert cosines(embed(backend, TEXTS, input_type), own(e5_folder, TEXTS, prefix)).min() >= 0.9999
 
 
 def test_whole_numbers_are_a_space_of_their_own(quantised, exported, folder):

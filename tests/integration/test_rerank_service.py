@@ -9,6 +9,7 @@ import grpc.aio
 import numpy as np
 import pytest
 import torch
+from google.rpc.error_details_pb2 import RetryInfo
 from palimpsest.v1 import embedder_service_pb2 as pb
 from palimpsest.v1 import embedder_service_pb2_grpc as pb_grpc
 from sentence_transformers import CrossEncoder
@@ -18,11 +19,11 @@ from services.embedder.backends.cross_encoder import MOST_PARTS, CrossEncoderBac
 from services.embedder.backends.memory import Halving
 from services.embedder.fingerprint import Fingerprint
 from services.embedder.reranker import Pair, Reranker
-from services.embedder.service import build_service
+from services.embedder.service import NAME, build_service
 from services.embedder.settings import EmbedderSettings
 from tests.integration.cross_encoders import overlap_encoder  # first: it says that there is no hub
-from tests.integration.serving import failure, fields, reason
-from tests.integration.writing import serving
+from tests.integration.serving import detail, failure, fields, reason
+from tests.integration.writing import serving, until_serving
 
 QUESTION = "who repaired the old lighthouse"
 DOCUMENTS = [
@@ -52,23 +53,27 @@ def backend(folder):
 class StillBackend:
     """A model that is there, so that the service is; it embeds nothing."""
 
-    name, device, dtype, max_tokens, batch_tokens = "still", "cpu", "float32", 512, 512
+    name, device, dtype, max_tokens, batch_tokens, parallel_runs = "still", "cpu", "float32", 512, 512, 1
     fingerprint = Fingerprint("still", "1", "", "", "mean", 2, True)
 
     def cut(self, texts, input_type):
         return [CutText((Window(text, 3, 1),), 3) for text in texts]
 
-    def encode(self, windows):
+    def prepare(self, windows):
+        return windows
+
+    def run(self, windows):
         return np.ones((len(windows), 2), np.float32)
+
+    encode = run
 
 
 @asynccontextmanager
 async def embedder_of(load_reranker, **settings):
     service = build_service(EmbedderSettings(**settings), lambda _: StillBackend(), load_reranker)
     async with serving(service) as target, grpc.aio.insecure_channel(target) as channel:
-        stub = pb_grpc.EmbedderServiceStub(channel)
-        await stub.GetModel(pb.GetModelRequest(), wait_for_ready=True, timeout=30)
-        yield stub
+        await until_serving(channel, NAME)
+        yield pb_grpc.EmbedderServiceStub(channel)
 
 
 @pytest.fixture
@@ -185,6 +190,25 @@ async def test_a_missed_deadline_is_said_and_the_rest_is_not_run(held):
         assert held.seen == [1, 1]
 
 
+async def test_a_full_queue_is_answered_with_a_delay(held):
+    """EM-2: RESOURCE_EXHAUSTED with RetryInfo, and nothing of it is run."""
+    async with embedder_of(lambda _: held, queue_tokens=64) as stub:
+        running = asyncio.ensure_future(stub.Rerank(pb.RerankRequest(query="a", documents=["first"])))
+        assert await asyncio.to_thread(held.entered.wait, 10)
+        calls = [
+            asyncio.ensure_future(stub.Rerank(pb.RerankRequest(query="a", documents=["word " * 30] * 2)))
+            for _ in range(6)
+        ]
+        # Nothing is scored yet: only a refusal can come back.
+        done, waiting = await asyncio.wait(calls, timeout=10, return_when=asyncio.FIRST_COMPLETED)
+        error = await failure(done.pop())
+        assert (error.code(), reason(error)) == (grpc.StatusCode.RESOURCE_EXHAUSTED, "QUEUE_FULL")
+        assert detail(error, RetryInfo).retry_delay.ToMilliseconds() > 0
+        held.released.set()
+        assert len((await running).scores) == 1
+        await asyncio.gather(*waiting, return_exceptions=True)
+
+
 async def test_a_score_that_is_no_number_is_an_error(backend, monkeypatch):
     """EM-4: never an answer, and without the model's words."""
     monkeypatch.setattr(backend, "score", lambda pairs: np.array([np.nan] * len(pairs), np.float32), raising=False)
@@ -258,6 +282,6 @@ def test_what_does_not_fit_the_memory_is_halved_and_stays_so():
     assert seen == [8, 4, 2, 2, 2, 2]
     seen.clear()
     assert list(halving.run(run, pairs[:6])) == list(range(6))
-    assert seen == [3, 3]
+    assert seen == [1, 2, 1, 2]
     with pytest.raises(torch.OutOfMemoryError):
         halving.run(lambda pairs: (_ for _ in ()).throw(torch.OutOfMemoryError()), pairs[:1])
