@@ -13,6 +13,25 @@
 (EXISTS (SELECT FROM links WHERE namespace = $1)
     OR EXISTS (SELECT FROM facts WHERE namespace = $1 AND object_key IS NOT NULL))
 
+-- fragment: hides_ends
+-- Whether anything that facts may speak of is hidden from the caller.
+(SELECT NOT $3 AND EXISTS (
+    SELECT FROM entities AS e
+    WHERE e.namespace = $1 AND e.restricting <> '{}' AND NOT visible(e.restricting, $2, $3)))
+
+-- fragment: fact_shown
+-- Whether of a fact, whose passage is `p`, some evidence and both ends are visible.
+EXISTS (
+            SELECT FROM facts AS f
+            WHERE f.namespace = $1 AND f.fact_id = p.owner_key
+                AND NOT EXISTS (
+                    SELECT FROM entities AS e
+                    WHERE e.namespace = $1 AND e.natural_key IN (f.subject_key, f.object_key)
+                        AND NOT visible(e.restricting, $2, $3))
+                AND EXISTS (
+                    SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
+                    WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id AND visible(o.restricting, $2, $3)))
+
 -- fragment: planned
 -- How what follows is planned, by whether the namespace is small, whoever sees what is in it. All that is searched there is
 -- found by the namespace in an index, so that one plan fits all, and the time to make others is saved.
@@ -84,6 +103,16 @@ counted AS (
             AND visible(restricting, $2, $3)
         LIMIT $4
     )
+),
+-- Facts that an end hides, and no label of their own: they count as if they were not there. Of so many as a small namespace has.
+unshown AS (
+    SELECT count(*) AS facts
+    FROM (
+        SELECT owner_key FROM passages
+        WHERE {hides_ends} AND namespace = $1 AND kind = 2 AND NOT hidden AND visible(restricting, $2, $3)
+        LIMIT $7
+    ) AS p
+    WHERE NOT {fact_shown}
 )
 SELECT size.passages, space.fingerprint, space.table_name, space.first_pass, space.first_pass_dimension,
     CASE WHEN label_sets.are_all THEN applying END AS label_sets,
@@ -91,7 +120,8 @@ SELECT size.passages, space.fingerprint, space.table_name, space.first_pass, spa
 FROM (
         SELECT count(*) <= $7 AS are_all
         FROM (SELECT FROM passages WHERE namespace = $1 AND NOT hidden LIMIT $7::bigint + 1) AS some_of_all
-    ) AS few CROSS JOIN label_sets CROSS JOIN (SELECT count(*) AS passages FROM counted) AS size
+    ) AS few CROSS JOIN label_sets
+    CROSS JOIN (SELECT (SELECT count(*) FROM counted) - (SELECT facts FROM unshown) AS passages) AS size
     LEFT JOIN embedding_spaces AS space ON space.state = 'active';
 
 -- name: walks_index
@@ -220,16 +250,7 @@ SELECT
         AND (p.valid_to IS NULL OR p.valid_to > coalesce($8, now()))
         AND {is_meant}
         -- A fact is visible only where some evidence and both its ends are.
-        AND ($3 OR p.kind <> 2 OR EXISTS (
-            SELECT FROM facts AS f
-            WHERE f.namespace = $1 AND f.fact_id = p.owner_key
-                AND NOT EXISTS (
-                    SELECT FROM entities AS e
-                    WHERE e.namespace = $1 AND e.natural_key IN (f.subject_key, f.object_key)
-                        AND NOT visible(e.restricting, $2, $3))
-                AND EXISTS (
-                    SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
-                    WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id AND visible(o.restricting, $2, $3))))))
+        AND ($3 OR p.kind <> 2 OR {fact_shown})))
 
 -- fragment: everything
 -- The request filters nothing.
@@ -420,6 +441,7 @@ weighed AS MATERIALIZED (
         FROM (
             SELECT FROM passages AS p
             WHERE p.namespace = $1 AND NOT p.hidden AND p.tsv @@ asked.query AND visible(p.restricting, $2, $3)
+                AND (p.kind <> 2 OR NOT {hides_ends} OR {fact_shown})
             LIMIT $13
         ) AS matching
     ) AS counted

@@ -221,6 +221,8 @@ CREATE TABLE observations (
     withdrawn boolean NOT NULL DEFAULT false,
     -- The subject of the caller, where part of it is private to them: re-projection has to give the same labels.
     private_to text NOT NULL DEFAULT '',
+    -- Assertions that its caller had no role for when it was recorded: decided then, for ever (AC-5).
+    denied integer[] NOT NULL DEFAULT '{}',
     PRIMARY KEY (namespace, observation_id)
 );
 -- Newest first, for lists.
@@ -232,6 +234,9 @@ CREATE INDEX observations_by_trace ON observations (namespace, trace_id) WHERE t
 -- By which an observation finds later revisions of itself.
 CREATE INDEX observations_by_revision ON observations (namespace, source_system, source_stream, external_id)
     WHERE revision <> '';
+-- Of deleted sources, those that still have their content.
+CREATE INDEX observations_withdrawn ON observations (namespace, source_system, source_stream)
+    WHERE withdrawn AND status <> 5;
 -- What retention lets go. Rows lie as they were recorded, so that a summary of pages does, which costs a write next to nothing.
 CREATE INDEX observations_by_recording ON observations USING brin (namespace, recorded_at);
 
@@ -287,6 +292,8 @@ CREATE INDEX entities_by_source_path ON entities (namespace, hashtextextended(so
 CREATE INDEX entities_by_title ON entities (namespace, hashtextextended(normal_form(title), 0)) WHERE title <> '';
 -- Lists of a kind.
 CREATE INDEX entities_by_kind ON entities (namespace, kind, natural_key);
+-- Whether labels hide any.
+CREATE INDEX entities_restricted ON entities (namespace) WHERE restricting <> '{}';
 
 -- Which observations wrote or named an entity.
 CREATE TABLE entity_evidence (
@@ -431,6 +438,17 @@ CREATE TABLE embedding_spaces (
 -- One space is searched.
 CREATE UNIQUE INDEX embedding_spaces_one_active ON embedding_spaces (state) WHERE state = 'active';
 
+-- Refuses what is no name of a table of vectors: who may call what follows owns no other table by it.
+CREATE FUNCTION require_vector_table(table_name text) RETURNS void
+    LANGUAGE plpgsql IMMUTABLE
+AS $$
+BEGIN
+    IF table_name !~ '^vectors_[0-9a-f]{24}$' THEN
+        RAISE invalid_parameter_value USING MESSAGE = 'no table of vectors has that name';
+    END IF;
+END
+$$;
+
 -- Makes the table of a space's vectors. They live apart from the text, whose row and index entries are never rewritten
 -- when a vector arrives, and carry the filter columns, so that a filtered index scan can go on (AC-4, EM-4). Partitioned, so
 -- that a large namespace is most of the graph that is walked for it: of what it is a small part of, it finds too little.
@@ -440,6 +458,7 @@ AS $$
 DECLARE
     partitions CONSTANT integer := 16;
 BEGIN
+    PERFORM require_vector_table(table_name);
     EXECUTE format(
         'CREATE TABLE IF NOT EXISTS %1$I (
             namespace text NOT NULL,
@@ -469,6 +488,18 @@ BEGIN
     EXECUTE format(
         'CREATE INDEX IF NOT EXISTS %1$I ON %2$I USING hnsw (embedding halfvec_cosine_ops) WHERE NOT hidden',
         table_name || '_by_meaning', table_name);
+END
+$$;
+
+-- Drops a table of vectors, if it is there, with its indexes and what these are made by.
+CREATE FUNCTION drop_vector_table(table_name text) RETURNS void
+    LANGUAGE plpgsql
+AS $$
+BEGIN
+    PERFORM require_vector_table(table_name);
+    EXECUTE format('DROP TABLE IF EXISTS %I', table_name);
+    EXECUTE format('DROP FUNCTION IF EXISTS %I(halfvec)', table_name || '_binary');
+    EXECUTE format('DROP FUNCTION IF EXISTS %I(halfvec)', table_name || '_truncated');
 END
 $$;
 
@@ -966,6 +997,22 @@ CREATE TABLE item_marks (
     PRIMARY KEY (namespace, kind, item_key)
 );
 
+-- Which roles may change an item (AC-5): rows of their own, one an assertion that says so, so that what acts, the latest, does
+-- not depend on the order of arrival.
+CREATE TABLE write_guards (
+    namespace text NOT NULL,
+    -- Numbers of ItemKind: 2 a fact, 3 an entity or record.
+    kind smallint NOT NULL CHECK (kind IN (2, 3)),
+    item_key text NOT NULL,
+    observation_id text NOT NULL,
+    assertion_index integer NOT NULL,
+    occurred_at timestamptz NOT NULL,
+    write_roles text[] NOT NULL,
+    PRIMARY KEY (namespace, kind, item_key, observation_id, assertion_index)
+);
+-- What redaction of an observation touches.
+CREATE INDEX write_guards_by_observation ON write_guards (namespace, observation_id);
+
 -- Registered sources (DO-9). A stream's own row goes before that of its whole system.
 CREATE TABLE sources (
     namespace text NOT NULL,
@@ -980,6 +1027,8 @@ CREATE TABLE sources (
     -- Of the last change of state.
     reason text NOT NULL DEFAULT '',
     changed_by text NOT NULL DEFAULT '',
+    -- Since when it is deleted; NULL where it is not, or that was not noted yet.
+    deleted_at timestamptz,
     PRIMARY KEY (namespace, system, stream)
 );
 
@@ -1207,7 +1256,8 @@ BEGIN
         OR EXISTS (SELECT FROM sources WHERE namespace = name AND state <> 1)
         OR EXISTS (SELECT FROM obsolete_marks WHERE namespace = name)
         OR EXISTS (SELECT FROM vault_observations WHERE namespace = name)
-        OR EXISTS (SELECT FROM tombstones WHERE namespace = name);
+        OR EXISTS (SELECT FROM tombstones WHERE namespace = name)
+        OR EXISTS (SELECT FROM write_guards WHERE namespace = name);
     RETURN NEXT;
 END
 $$;
@@ -1439,3 +1489,20 @@ CREATE TABLE personal_data_secrets (
     -- How far curation has marked what was stored before the protection: the last observation; NULL: all.
     marked_to text DEFAULT ''
 );
+
+-- What runs with the rights of the schema's owner, so that roles of services need none on tables themselves: what is named in it
+-- is sought in this schema and where the extension is, whatever its caller's path is.
+DO $$
+DECLARE
+    -- pg_catalog is sought first without being named, and tables are made in what is named first.
+    path text := concat_ws(', ', quote_ident(current_schema()), (
+        SELECT quote_ident(n.nspname)
+        FROM pg_extension AS e JOIN pg_namespace AS n ON n.oid = e.extnamespace
+        WHERE e.extname = 'vector' AND n.nspname <> current_schema()), 'pg_temp');
+    one text;
+BEGIN
+    FOREACH one IN ARRAY ARRAY['create_vector_table', 'drop_vector_table', 'leave_trace'] LOOP
+        EXECUTE format('ALTER FUNCTION %I SECURITY DEFINER SET search_path = %s', one, path);
+    END LOOP;
+END
+$$;

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
 from dataclasses import dataclass, field
+from difflib import unified_diff
 from itertools import cycle, product
 from typing import Any
 
 import grpc.aio
 from google.protobuf import message_factory
-from google.protobuf.message import Message
+from google.protobuf.message import DecodeError, Message
 from google.protobuf.timestamp_pb2 import Timestamp
 from palimpsest.v1 import reader_service_pb2 as pb
 from palimpsest.v1.reference_pb2 import EntityRef, TypedId
@@ -106,6 +107,30 @@ def _clear(message: Any) -> None:
 async def answers(asker: Asker, method: str) -> list[tuple[str, bytes]]:
     """Everything that an RPC answers, each beside what was asked. Raises KeyError for an RPC that has no questions."""
     return [(asked, asker.shown(answer)) async for asked, answer in QUESTIONS[method](asker)]
+
+
+def _told_apart(asked: str, expected: bytes, shown: bytes) -> str:
+    """The lines in which two answers differ."""
+    method = pb.DESCRIPTOR.services_by_name["ReaderService"].methods_by_name[asked.split(" ")[0]]
+    texts = []
+    for raw in (expected, shown):
+        try:
+            texts.append(str(message_factory.GetMessageClass(method.output_type).FromString(raw)))
+        except DecodeError:
+            texts.append(repr(raw))
+    return "\n".join(unified_diff(*(text.splitlines() for text in texts), lineterm="", n=2))
+
+
+def differing(without: list[tuple[str, bytes]], found: list[tuple[str, bytes]]) -> list[str]:
+    """What was asked where the answers differ, and how."""
+    told = [
+        f"{asked}: {_told_apart(asked, expected, shown)}"
+        for (asked, expected), (_, shown) in zip(without, found, strict=False)
+        if shown != expected
+    ]
+    return (
+        told if len(without) == len(found) else [*told, f"{without[0][0]}: {len(without)} answers became {len(found)}"]
+    )
 
 
 Answers = AsyncIterator[tuple[str, Any]]

@@ -56,7 +56,9 @@ async def memory(
         await _remember(dsn, world)
         connection = await asyncpg.connect(dsn)
         try:
-            await _settle_clocks(connection, world, begun)
+            await _wait_for_extraction(connection)
+            await set_clocks(connection, begun)
+            await _set_changes(connection, world, begun)
         finally:
             await connection.close()
         if vectors is not None:
@@ -134,8 +136,17 @@ async def _decide(database: Database) -> None:
             )
 
 
-async def _settle_clocks(connection: asyncpg.Connection[asyncpg.Record], world: World, begun: datetime) -> None:
-    """Sets every clock to one moment, and those of changes to one second after another of what was said openly."""
+async def _wait_for_extraction(connection: asyncpg.Connection[asyncpg.Record]) -> None:
+    """As if all that has a text had been captured, and waited for its facts, every third in vain."""
+    await connection.execute(
+        "INSERT INTO extraction_queue (namespace, observation_id, dead, last_error)"
+        " SELECT namespace, observation_id, right(external_id, 1) IN ('0', '3', '6', '9'), 'TIMEOUT' FROM observations"
+        " WHERE content <> ''"
+    )
+
+
+async def set_clocks(connection: asyncpg.Connection[asyncpg.Record], begun: datetime) -> None:
+    """Sets every clock to one moment, but those of changes."""
     await connection.execute("SET session_replication_role = replica")
     for table, column in await connection.fetch(_CLOCKS):
         await connection.execute(f'UPDATE "{table}" SET "{column}" = $1', begun)
@@ -146,6 +157,10 @@ async def _settle_clocks(connection: asyncpg.Connection[asyncpg.Record], world: 
     await connection.execute("UPDATE duplicate_proposals SET decided_at = $1 WHERE decided_at IS NOT NULL", begun)
     # Curation weighs by the age of things, to the microsecond.
     await connection.execute("UPDATE entity_trust SET trust = round(trust::numeric, 3)")
+
+
+async def _set_changes(connection: asyncpg.Connection[asyncpg.Record], world: World, begun: datetime) -> None:
+    """Lets what was said openly have become known one second after another, and what is hidden in between."""
     hidden = {each.observation.source.external_id for each in world.said if each.is_hidden}
     seconds = 0.0
     for change_id, external_id in await connection.fetch(_CHANGES):

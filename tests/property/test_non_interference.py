@@ -8,13 +8,10 @@ from __future__ import annotations
 import os
 from collections.abc import AsyncIterator
 from contextlib import AsyncExitStack
-from difflib import unified_diff
 from pathlib import Path
 from random import Random
 
 import pytest
-from google.protobuf import message_factory
-from google.protobuf.message import DecodeError
 from palimpsest.v1 import reader_service_pb2 as pb
 
 from services.reader.retrieval import tuning
@@ -23,7 +20,7 @@ from shared.timestamps import from_datetime
 from tests.contract.valid_messages import valid
 from tests.integration.reader_process import Vectors, embedding_served
 from tests.integration.writing import NAMESPACE, observation_id
-from tests.property.asking import QUESTIONS, Asker, Known, answers
+from tests.property.asking import QUESTIONS, Asker, Known, answers, differing
 from tests.property.memories import memory, past, reading, three_days_ago
 from tests.property.worlds import HIDDEN, OPEN, World, random_world
 from tests.unit.granting import entry, grants_file
@@ -113,27 +110,3 @@ async def is_missing(asker: Asker, method: str) -> bool:
     request = valid(pb.DESCRIPTOR.services_by_name["ReaderService"].methods_by_name[method].input_type, NAMESPACE)
     answer = await anext(asker.stream(method, request))
     return isinstance(answer, tuple) and answer[0] == "UNIMPLEMENTED"
-
-
-def told_apart(asked: str, expected: bytes, shown: bytes) -> str:
-    """The lines in which two answers differ."""
-    method = pb.DESCRIPTOR.services_by_name["ReaderService"].methods_by_name[asked.split(" ")[0]]
-    texts = []
-    for raw in (expected, shown):
-        try:
-            texts.append(str(message_factory.GetMessageClass(method.output_type).FromString(raw)))
-        except DecodeError:
-            texts.append(repr(raw))
-    return "\n".join(unified_diff(*(text.splitlines() for text in texts), lineterm="", n=2))
-
-
-def differing(without: list[tuple[str, bytes]], found: list[tuple[str, bytes]]) -> list[str]:
-    """What was asked where the answers differ, and how."""
-    told = [
-        f"{asked}: {told_apart(asked, expected, shown)}"
-        for (asked, expected), (_, shown) in zip(without, found, strict=False)
-        if shown != expected
-    ]
-    return (
-        told if len(without) == len(found) else [*told, f"{without[0][0]}: {len(without)} answers became {len(found)}"]
-    )

@@ -24,6 +24,8 @@ WHERE entities.namespace = named.namespace AND entities.natural_key = named.natu
     WHERE openly.namespace = entities.namespace AND openly.natural_key = entities.natural_key
       AND openly.restricting IS NULL);
 
+CREATE INDEX entities_restricted ON entities (namespace) WHERE restricting <> '{}';
+
 ALTER TABLE observations ADD COLUMN denied integer[] NOT NULL DEFAULT '{}';
 
 -- Which roles may change an item (AC-5): rows of their own, one an assertion that says so, so that what acts, the latest, does
