@@ -24,7 +24,7 @@ PREFIX = PASSAGE_PREFIX
 """What callers put before a passage themselves: the server knows of no kinds of texts."""
 
 _PACKAGES = ("infinity-emb[server,torch,optimum]==0.0.78", "onnx")
-_READY_TIMEOUT_S = 300
+_READY_TIMEOUT_S = 900
 MODEL = "multilingual-e5-small"
 
 

@@ -13,7 +13,7 @@ import grpc
 
 from bench.system import _free_port
 
-_READY_TIMEOUT_S = 120
+_READY_TIMEOUT_S = 300
 
 
 @contextmanager

@@ -41,8 +41,8 @@ class CutText:
 class Backend(Protocol):
     """A model.
 
-    `cut` may be called for queries and for passages at the same time, `prepare` by any number of threads, `run` by
-    `parallel_runs` threads; each of them while the others are under way.
+    `cut` and `prepare` may be called by any number of threads, `run` by `parallel_runs` threads; each of them while the
+    others are under way.
     """
 
     @property

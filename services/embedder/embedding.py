@@ -1,6 +1,7 @@
 """From texts to vectors: cut, batch, average. Knows no message of the wire."""
 
 import asyncio
+import weakref
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -15,6 +16,8 @@ from services.embedder.windows import averaged, to_halfs
 
 # Texts are tokenised in portions of so many characters, so that calls take turns, and one that has gone costs no more.
 _PORTION_CHARS = 50_000
+# So few characters are tokenised at once, by whoever has them: handing them to a thread and back takes longer.
+_SHORT_CHARS = 300
 # What a text is taken for before it is tokenised. Few texts have fewer characters a token.
 _CHARS_PER_TOKEN = 3
 
@@ -49,6 +52,8 @@ class Embedder:
             queue_tokens=queue_tokens,
             on_batch=_measure,
         )
+        batcher = weakref.ref(self._batcher)  # the gauge outlives a model, and keeps none in memory
+        metrics.queued_tokens.set_function(lambda: waiting.queued_tokens if (waiting := batcher()) else 0)
         # Apart from the model's threads: texts are tokenised while others are computed. And apart from each other: a
         # query does not wait for the passages of all others to be tokenised.
         self._tokenisers = {
@@ -96,6 +101,8 @@ class Embedder:
         return _assembled(cuts, vectors)
 
     async def _cut(self, texts: Sequence[str], input_type: InputType) -> list[CutText]:
+        if sum(map(len, texts)) <= _SHORT_CHARS:
+            return self._cut_portion(texts, input_type)
         loop = asyncio.get_running_loop()
         cuts: list[CutText] = []
         for portion in _portions(texts):
@@ -111,7 +118,6 @@ def _measure(batch: BatchRun) -> None:
     metrics.batch_fill.observe(batch.fill)
     metrics.queue_age_s.observe(batch.waited_s)
     metrics.inference_s.observe(batch.ran_s)
-    metrics.queued_tokens.set(batch.queued_tokens)
 
 
 def _portions(texts: Sequence[str]) -> Iterator[list[str]]:

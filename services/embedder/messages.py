@@ -1,5 +1,6 @@
 """Between the messages of the wire and the embedder's own values."""
 
+import functools
 import logging
 
 from palimpsest.v1 import embedder_service_pb2 as pb
@@ -38,6 +39,7 @@ def to_result(outcome: Embedded | Exception, field: str) -> pb.EmbedResult:
     return pb.EmbedResult(error=to_item_error(_domain_error(outcome, field)))
 
 
+@functools.lru_cache(maxsize=8)
 def to_fingerprint(fingerprint: Fingerprint) -> pb.ModelFingerprint:
     """Returns a fingerprint with its id."""
     return pb.ModelFingerprint(

@@ -24,6 +24,7 @@ from services.embedder.service import NAME, build_service
 from services.embedder.settings import EmbedderSettings
 from shared.server import serve
 from shared.settings import ServerSettings
+from shared.telemetry import registry
 from tests.integration.serving import detail, failure, fields, reason
 
 QUERY, PASSAGE = pb.INPUT_TYPE_QUERY, pb.INPUT_TYPE_PASSAGE
@@ -35,17 +36,23 @@ def backend():
 
 
 @asynccontextmanager
-async def serving(load, **settings):
-    """A channel to a server whose model is loaded by `load`."""
+async def listening(load, **settings):
+    """The address of a server whose model is loaded by `load`."""
     stop, bound = asyncio.Event(), asyncio.get_running_loop().create_future()
     service = build_service(EmbedderSettings(**settings), load)
     task = asyncio.create_task(serve(service, ServerSettings(health_poll_s=0.01, grace_s=5), stop, bound))
     try:
-        async with grpc.aio.insecure_channel(f"127.0.0.1:{await bound}") as channel:
-            yield channel
+        yield f"127.0.0.1:{await bound}"
     finally:
         stop.set()
         await task
+
+
+@asynccontextmanager
+async def serving(load, **settings):
+    """A channel to such a server."""
+    async with listening(load, **settings) as address, grpc.aio.insecure_channel(address) as channel:
+        yield channel
 
 
 async def until_serving(channel):
@@ -279,12 +286,15 @@ async def test_a_message_that_cannot_be_read_ends_a_stream_with_its_reason(backe
 
 
 class HeldBackend(BundledBackend):
-    """Runs no batch before it is let go."""
+    """Runs no batch before it is let go; queries, where `lets_queries_pass`."""
 
     def hold(self):
         self.entered, self.released, self.seen = threading.Event(), threading.Event(), []
+        self.lets_queries_pass = False
 
     def run(self, prepared):
+        if self.lets_queries_pass and prepared["ids"][0, 1] == self._prefixes[InputType.QUERY][0]:
+            return super().run(prepared)
         self.entered.set()
         assert self.released.wait(timeout=30)
         self.seen.append(len(prepared["ids"]))
@@ -302,6 +312,13 @@ def held(backend):
 
 async def has_entered(held):
     assert await asyncio.to_thread(held.entered.wait, 10)
+
+
+async def until_waiting(tokens):
+    """Waits until so much work waits for the model, as its metrics say."""
+    async with asyncio.timeout(30):
+        while registry.get_sample_value("palimpsest_embedder_queued_tokens") < tokens:  # noqa: ASYNC110 - no event tells
+            await asyncio.sleep(0.001)
 
 
 async def test_a_full_queue_is_answered_with_a_delay(held):
@@ -341,3 +358,38 @@ async def test_a_call_whose_deadline_passes_in_the_queue_is_not_run(held):
         await running
         await stub.Embed(pb.EmbedRequest(texts=["last"], input_type=PASSAGE))
         assert held.seen == [1, 1]
+
+
+async def test_a_query_is_answered_while_passages_are_computed(held):
+    """EM-2: it waits neither for the batch under way nor for those that wait."""
+    held.lets_queries_pass = True
+    async with embedder_of(held) as stub:
+        passages = pb.EmbedRequest(texts=["слово " * 20] * 200, input_type=PASSAGE)
+        calls = [asyncio.ensure_future(stub.Embed(passages)) for _ in range(3)]
+        await has_entered(held)
+        for _ in range(3):
+            answer = await stub.Embed(pb.EmbedRequest(texts=["где отчёт"], input_type=QUERY), timeout=30)
+            assert vector_of(answer.results[0]).any()
+        assert held.seen == []
+        held.released.set()
+        assert [len((await call).results) for call in calls] == [200] * 3
+
+
+async def test_one_connection_does_not_wait_for_the_work_of_another(held):
+    """EM-2: callers take turns; the ten texts of one are next but for what is under way and what is prepared."""
+    async with listening(lambda _: held) as address, grpc.aio.insecure_channel(address) as channel:
+        await until_serving(channel)
+        async with grpc.aio.insecure_channel(address, options=[("another", 1)]) as another:
+            hog, few = pb_grpc.EmbedderServiceStub(channel), pb_grpc.EmbedderServiceStub(another)
+            long = asyncio.ensure_future(hog.Embed(pb.EmbedRequest(texts=["слово"] * 400, input_type=PASSAGE)))
+            await has_entered(held)
+            await until_waiting(1)
+            waiting = registry.get_sample_value("palimpsest_embedder_queued_tokens")
+            texts = ["слово за словом и ещё много разных слов подряд"] * 10
+            short = asyncio.ensure_future(few.Embed(pb.EmbedRequest(texts=texts, input_type=PASSAGE)))
+            await until_waiting(waiting + 10)
+            held.released.set()
+            assert len((await short).results) == 10
+            assert len((await long).results) == 400
+    # Batches of the other's short texts hold more of them.
+    assert next(place for place, texts in enumerate(held.seen) if texts < 20) <= 2
