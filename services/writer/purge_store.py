@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from services.writer.columns import columns
+from services.writer.snapshots import KIND
 from services.writer.store import Key
 from shared.database import Connection
 from shared.statements import load_statements
@@ -63,6 +64,10 @@ class PurgeStore:
         await self._run("forget_snapshot_items", gone, lost)
         await self._run("forget_snapshot_facts", lost)
         await self._run("forget_cursors", [*gone, *lost])
+
+    async def forget_snapshot_items_said(self, observation_ids: Collection[str]) -> None:
+        """Forget what snapshots hold of what observations say that were made of them. Call before these are erased."""
+        await self._run("forget_snapshot_items_said", sorted(observation_ids), KIND)
 
     async def forget_cursors(self, keys: Collection[str]) -> None:
         """Let passes of curation begin anew that had come to one of the entities or observations."""

@@ -108,6 +108,14 @@ DELETE FROM snapshot_items AS item
 WHERE namespace = $1 AND (entity_key = ANY ($2) OR EXISTS (
     SELECT FROM jsonb_each(item.facts) AS open WHERE open.value ->> 0 = ANY ($3::text[])));
 
+-- name: forget_snapshot_items_said
+-- What snapshots hold of entities that one of the observations $2, made of a snapshot, describes: the next one tells it anew.
+DELETE FROM snapshot_items AS item
+USING observations AS said
+JOIN entity_evidence AS evidence USING (namespace, observation_id)
+WHERE said.namespace = $1 AND said.observation_id = ANY ($2) AND said.kind = $3 AND evidence.described
+  AND item.namespace = $1 AND item.entity_key = evidence.natural_key;
+
 -- name: forget_snapshot_facts
 -- Which snapshots asserted the facts $2.
 DELETE FROM snapshot_facts WHERE namespace = $1 AND fact_id = ANY ($2);

@@ -11,6 +11,7 @@ from palimpsest.v1.fact_pb2 import FactRetraction
 from palimpsest.v1.observation_pb2 import Assertion, ObservationStatus
 from palimpsest.v1.reference_pb2 import Provenance
 
+from tests.integration.sweeping import tables_with as tables_with_bytes
 from tests.integration.writing import (
     NAMESPACE,
     article,
@@ -193,3 +194,16 @@ async def test_an_entity_that_others_only_name_is_a_placeholder_again(writer, de
     await redact(writer, said)
     row = await writer.row("SELECT placeholder, title, kind FROM entities WHERE natural_key = 'person:a'")
     assert (row["placeholder"], row["title"], row["kind"]) == (True, "", "person")
+
+
+async def test_what_a_snapshot_said_leaves_its_journal(writer):
+    """AU-2, DO-6: the content is not kept for the next comparison either; that snapshot tells it anew."""
+    head = pb.SnapshotHead(namespace=NAMESPACE, source="crm", scope="all", snapshot_id="s1", taken_at=at())
+    items = pb.SnapshotItems(items=[pb.SnapshotItem(entity=entity("person:a", author=CANARY).entity)])
+    parts = [pb.ReconcileSnapshotRequest(head=head), pb.ReconcileSnapshotRequest(items=items)]
+    await writer.record(observation("1", entity("person:a", title="Alice")))
+    await writer.stub.ReconcileSnapshot(iter(parts))
+    assert "snapshot_items" in await tables_with_bytes(writer.dsn, CANARY)
+    said = await writer.row("SELECT observation_id FROM observations WHERE kind = 'snapshot.item'")
+    await writer.stub.RedactObservation(pb.RedactObservationRequest(namespace=NAMESPACE, **said))
+    assert await tables_with_bytes(writer.dsn, CANARY) == set()

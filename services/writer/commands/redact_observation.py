@@ -4,6 +4,7 @@ from collections.abc import Callable
 
 from services.writer.applier import namespace_lock_key
 from services.writer.erasure_store import ErasureStore, Receipt
+from services.writer.purge_store import PurgeStore
 from services.writer.recording import REDACTED
 from services.writer.steps.erasure import Erased, Messages, erase_observations
 from services.writer.steps.receipts import keep_receipt, redaction_receipt_id
@@ -39,6 +40,7 @@ async def redact_observation(
         if rows[0]["status"] == REDACTED:
             return await _receipt_of_then(connection, namespace, observation_id, receipt_id)
         left = {observation_id: emptied(rows[0]["message"])}
+        await PurgeStore(connection, namespace).forget_snapshot_items_said([observation_id])
         erased = await erase_observations(
             connection, namespace, [observation_id], messages, emptied=left, counts_texts=True
         )

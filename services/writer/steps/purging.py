@@ -56,6 +56,7 @@ async def purge_observations(
     ids |= (await ExtractionStore(connection).derived_from(namespace, ids)).keys()
     if kept_out is not KeptOut.NOTHING:
         await purging.bury(ids, same_content_only=kept_out is KeptOut.CONTENT)
+    await purging.forget_snapshot_items_said(ids)
     names = _names(selected.keys, await purging.names_of(selected.keys))
     erased = await erase_observations(connection, namespace, ids, messages, counts_texts=True)
     lost = await purging.delete_lost_facts(selected.fact_ids)
