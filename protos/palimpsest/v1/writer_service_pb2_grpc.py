@@ -28,6 +28,8 @@ if _version_not_supported:
 class WriterServiceStub(object):
     """Writes knowledge: projection, supersession, curation, administration. The only service that writes; stateless, any number of
     replicas. Every RPC needs the write permission on the namespace; curation, settings, packs, embedding and erasure need admin.
+    Keys and identities are names that all writers of a namespace share: who writes under one that is taken, by something that it may
+    not see, writes of that thing, and learns from the answer or from what it can read afterwards that the name is taken.
     Times are by the database's clock unless a caller gives them. A message is at most 32 MiB.
     """
 
@@ -222,6 +224,8 @@ class WriterServiceStub(object):
 class WriterServiceServicer(object):
     """Writes knowledge: projection, supersession, curation, administration. The only service that writes; stateless, any number of
     replicas. Every RPC needs the write permission on the namespace; curation, settings, packs, embedding and erasure need admin.
+    Keys and identities are names that all writers of a namespace share: who writes under one that is taken, by something that it may
+    not see, writes of that thing, and learns from the answer or from what it can read afterwards that the name is taken.
     Times are by the database's clock unless a caller gives them. A message is at most 32 MiB.
     """
 
@@ -727,6 +731,8 @@ def add_WriterServiceServicer_to_server(servicer, server):
 class WriterService(object):
     """Writes knowledge: projection, supersession, curation, administration. The only service that writes; stateless, any number of
     replicas. Every RPC needs the write permission on the namespace; curation, settings, packs, embedding and erasure need admin.
+    Keys and identities are names that all writers of a namespace share: who writes under one that is taken, by something that it may
+    not see, writes of that thing, and learns from the answer or from what it can read afterwards that the name is taken.
     Times are by the database's clock unless a caller gives them. A message is at most 32 MiB.
     """
 

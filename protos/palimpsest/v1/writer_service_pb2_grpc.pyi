@@ -29,6 +29,8 @@ GRPC_VERSION: str
 class WriterServiceStub:
     """Writes knowledge: projection, supersession, curation, administration. The only service that writes; stateless, any number of
     replicas. Every RPC needs the write permission on the namespace; curation, settings, packs, embedding and erasure need admin.
+    Keys and identities are names that all writers of a namespace share: who writes under one that is taken, by something that it may
+    not see, writes of that thing, and learns from the answer or from what it can read afterwards that the name is taken.
     Times are by the database's clock unless a caller gives them. A message is at most 32 MiB.
     """
 
@@ -195,6 +197,8 @@ class WriterServiceStub:
 class WriterServiceAsyncStub(WriterServiceStub):
     """Writes knowledge: projection, supersession, curation, administration. The only service that writes; stateless, any number of
     replicas. Every RPC needs the write permission on the namespace; curation, settings, packs, embedding and erasure need admin.
+    Keys and identities are names that all writers of a namespace share: who writes under one that is taken, by something that it may
+    not see, writes of that thing, and learns from the answer or from what it can read afterwards that the name is taken.
     Times are by the database's clock unless a caller gives them. A message is at most 32 MiB.
     """
 
@@ -357,6 +361,8 @@ class WriterServiceAsyncStub(WriterServiceStub):
 class WriterServiceServicer(metaclass=_abc_1.ABCMeta):
     """Writes knowledge: projection, supersession, curation, administration. The only service that writes; stateless, any number of
     replicas. Every RPC needs the write permission on the namespace; curation, settings, packs, embedding and erasure need admin.
+    Keys and identities are names that all writers of a namespace share: who writes under one that is taken, by something that it may
+    not see, writes of that thing, and learns from the answer or from what it can read afterwards that the name is taken.
     Times are by the database's clock unless a caller gives them. A message is at most 32 MiB.
     """
 
