@@ -28,6 +28,7 @@ GROUPS = {
     "duplicates": ("list", "confirm", "refuse", "undo"),
     "extraction": ("status", "retry"),
     "packs": ("list", "show", "register", "enable"),
+    "reembed": ("start", "status", "switch", "rollback", "drop"),
 }
 
 

@@ -24,6 +24,8 @@ from shared.sqlstate import Conflict, StatementFailed, describe, translate
         (asyncpg.InvalidPasswordError("x"), DatabaseUnavailable),
         (asyncpg.InvalidCatalogNameError("x"), DatabaseUnavailable),
         (asyncpg.UndefinedTableError("x"), DatabaseUnavailable),
+        # A space that was dropped: who looks again finds another (EM-5).
+        (asyncpg.UndefinedTableError(f'relation "vectors_{"a" * 24}" does not exist'), Conflict),
         (asyncpg.ReadOnlySQLTransactionError("x"), DatabaseUnavailable),
         (asyncpg.ConnectionDoesNotExistError("x"), DatabaseUnavailable),
         (ConnectionResetError(), DatabaseUnavailable),
