@@ -35,8 +35,8 @@ SETTINGS: Mapping[str, str] = {
     "maintenance_work_mem": "256MB",
     "max_wal_size": "2GB",
     "checkpoint_timeout": "15min",
-    # The first change of a page after a checkpoint logs it whole. Most are pages of the word index: pglz, the one method of
-    # this build, makes them no smaller, and trying takes two thirds of what taking in new words costs.
+    # The first change of a page after a checkpoint logs it whole. Most are pages of the word index: pglz, the one
+    # method of this build, makes them no smaller, and trying takes two thirds of what taking in new words costs.
     "wal_compression": "off",
     "random_page_cost": "1.1",
     # Compiling costs more than these short statements run.

@@ -16,6 +16,7 @@ from services.writer.namespace_store import NamespaceStore
 from services.writer.projection.packs import Packs
 from services.writer.projection.rows import FactWrite, Projection
 from services.writer.retention_store import Resting, RetentionStore
+from services.writer.snapshot_store import SnapshotScope, SnapshotStore
 from services.writer.steps.erasure import Erased, Messages, erase_observations
 from services.writer.store import Row, Store
 from shared import audit
@@ -65,13 +66,20 @@ async def apply_retention(
 ) -> Retained:
     """Redacts what is to go, until nothing is left or so many observations were looked at; goes on where it ended.
 
-    An observation goes for what was deleted only where all that it says is of things deleted long enough: what it says
-    of others is not theirs to take along, and what is deleted stays hidden. Each step is a transaction of its own.
+    All that came from a deleted source goes. For a deleted item an observation goes only where all that it says is of
+    things deleted long enough: what it says of others is not theirs to take along, and what is deleted stays hidden.
+    Each step is a transaction of its own.
+
     Raises what transactions raise.
     """
     kept = await database.transaction(partial(_kept, namespace=namespace), timeout_s=timeout_s)
     total, left = Retained(), max_observations
-    for within_s, step in ((kept.observations_s, _redact_outlived), (kept.deleted_s, _redact_deleted)):
+    steps = (
+        (kept.observations_s, _redact_outlived),
+        (kept.deleted_s, _redact_sources),
+        (kept.deleted_s, _redact_deleted),
+    )
+    for within_s, step in steps:
         if within_s is None:
             continue
         work = partial(step, redactor=redactor, namespace=namespace, within_s=within_s)
@@ -101,6 +109,28 @@ async def _redact_outlived(
     return len(rows), Retained(outlived=len(rows))
 
 
+async def _redact_sources(
+    connection: Connection, *, redactor: Redactor, namespace: str, within_s: float, limit: int
+) -> tuple[int, Retained]:
+    await Store(connection).lock_namespaces([(namespace_lock_key(namespace), True)])
+    store = RetentionStore(connection, namespace)
+    await store.date_deletions()
+    before = await store.moment_before(within_s)
+    rows = await store.of_deleted_sources(before, limit)
+    erased = await _redact(connection, redactor, namespace, rows, "source deleted")
+    await _forget_marks(connection, namespace, erased)
+    # What its snapshots hold says the same; another one begins anew, if the source comes back.
+    for system, stream in await store.sources_deleted(before) if rows else ():
+        await SnapshotStore(connection, SnapshotScope(namespace, system, stream)).forget()
+    return len(rows), Retained(purged=len(rows))
+
+
+async def _forget_marks(connection: Connection, namespace: str, erased: Erased) -> None:
+    erasing = ErasureStore(connection, namespace)
+    await erasing.forget_marks(ENTITY, erased.entities)
+    await erasing.forget_marks(FACT, erased.facts)
+
+
 async def _redact_deleted(
     connection: Connection, *, redactor: Redactor, namespace: str, within_s: float, limit: int
 ) -> tuple[int, Retained]:
@@ -115,9 +145,7 @@ async def _redact_deleted(
     packs = await NamespaceStore(connection).acting_packs(namespace)
     gone = [row for row in rows if await _says_nothing_else(store, before, redactor, row, packs)]
     erased = await _redact(connection, redactor, namespace, gone, "deleted")
-    erasing = ErasureStore(connection, namespace)
-    await erasing.forget_marks(ENTITY, erased.entities)
-    await erasing.forget_marks(FACT, erased.facts)
+    await _forget_marks(connection, namespace, erased)
     # The next look begins anew.
     last = resting[-1] if len(resting) == limit else _FIRST
     await curation.move_cursor(_PHASE, Cursor(json.dumps(last), finished=False))

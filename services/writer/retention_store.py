@@ -42,6 +42,21 @@ class RetentionStore:
         rows = await self._connection.fetch(_statements.resting_on_deleted, self._namespace, before, *after, limit)
         return [Resting(*row.values()) for row in rows]
 
+    async def date_deletions(self) -> None:
+        """Let the time of sources that are deleted since nobody knows when begin now."""
+        await self._connection.execute(_statements.date_deletions, self._namespace)
+
+    async def of_deleted_sources(self, before: datetime, limit: int) -> list[Row]:
+        """observation_id and message of observations that have their content still, of sources that were deleted before
+        a moment."""
+        rows = await self._connection.fetch(_statements.of_deleted_sources, self._namespace, before, limit)
+        return [dict(row.items()) for row in rows]
+
+    async def sources_deleted(self, before: datetime) -> list[tuple[str, str]]:
+        """Systems and streams (empty: the whole system) that were deleted before a moment."""
+        rows = await self._connection.fetch(_statements.sources_deleted, self._namespace, before)
+        return [(row["system"], row["stream"]) for row in rows]
+
     async def deleted_among(self, before: datetime, kind: int, keys: Collection[str]) -> set[str]:
         """Those of the items that were deleted before a moment."""
         rows = await self._connection.fetch(_statements.deleted_among, self._namespace, before, kind, sorted(keys))

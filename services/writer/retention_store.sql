@@ -32,6 +32,28 @@ SELECT item_key AS key
 FROM item_marks
 WHERE namespace = $1 AND deleted_at < $2 AND kind = $3 AND item_key = ANY ($4::text[]);
 
+-- name: date_deletions
+-- Notes sources that are deleted since nobody knows when as deleted now.
+UPDATE sources SET deleted_at = clock_timestamp() WHERE namespace = $1 AND state = 3 AND deleted_at IS NULL;
+
+-- name: of_deleted_sources
+-- Observations, with their messages, whose source was deleted before $2 and which have their content still, at most $3. What says
+-- whether an observation's source is deleted, and since when, is the row of its stream, else that of the whole system.
+SELECT said.observation_id, said.message
+FROM sources AS source
+JOIN observations AS said ON said.namespace = source.namespace AND said.source_system = source.system
+    AND (source.stream = '' OR said.source_stream = source.stream)
+WHERE source.namespace = $1 AND source.state = 3 AND source.deleted_at < $2 AND said.withdrawn AND said.status <> 5
+  AND NOT (source.stream = '' AND said.source_stream <> '' AND EXISTS (
+    SELECT FROM sources AS own
+    WHERE own.namespace = $1 AND own.system = source.system AND own.stream = said.source_stream))
+ORDER BY said.source_system, said.source_stream, said.observation_id
+LIMIT $3;
+
+-- name: sources_deleted
+-- Sources that were deleted before $2.
+SELECT system, stream FROM sources WHERE namespace = $1 AND state = 3 AND deleted_at < $2 ORDER BY system, stream;
+
 -- name: moment_before
 -- The moment so many seconds before now.
 SELECT now() - make_interval(secs => $1);

@@ -2,24 +2,26 @@
 
 -- name: register_source
 -- Registers a source, or changes it; when it was registered first stays.
-INSERT INTO sources (namespace, system, stream, authority, state, description, changed_by)
-VALUES ($1, $2, $3, $4, $5, $6, $7)
+INSERT INTO sources (namespace, system, stream, authority, state, description, changed_by, deleted_at)
+VALUES ($1, $2, $3, $4, $5, $6, $7, CASE WHEN $5::smallint = 3 THEN clock_timestamp() END)
 ON CONFLICT (namespace, system, stream) DO UPDATE
 SET authority = excluded.authority, state = excluded.state, description = excluded.description, reason = '',
-    changed_by = excluded.changed_by
+    changed_by = excluded.changed_by,
+    deleted_at = CASE WHEN excluded.state = 3 THEN coalesce(sources.deleted_at, excluded.deleted_at) END
 RETURNING system, stream, authority, state, description, registered_at;
 
 -- name: delete_source
 -- Marks a source as deleted, registered or not; with a whole system all its streams.
 WITH streams AS (
     UPDATE sources
-    SET state = 3, reason = $4, changed_by = $5
+    SET state = 3, reason = $4, changed_by = $5, deleted_at = coalesce(deleted_at, clock_timestamp())
     WHERE namespace = $1 AND system = $2 AND $3 = '' AND stream <> ''
 )
-INSERT INTO sources (namespace, system, stream, authority, state, reason, changed_by)
-VALUES ($1, $2, $3, 0.5, 3, $4, $5)
+INSERT INTO sources (namespace, system, stream, authority, state, reason, changed_by, deleted_at)
+VALUES ($1, $2, $3, 0.5, 3, $4, $5, clock_timestamp())
 ON CONFLICT (namespace, system, stream) DO UPDATE
-SET state = 3, reason = excluded.reason, changed_by = excluded.changed_by;
+SET state = 3, reason = excluded.reason, changed_by = excluded.changed_by,
+    deleted_at = coalesce(sources.deleted_at, excluded.deleted_at);
 
 -- name: withdraw_observations
 -- Lets observations of the source follow its state: a stream's own goes before that of its system. Returns those that changed.

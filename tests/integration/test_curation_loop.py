@@ -11,6 +11,7 @@ import pytest
 from google.protobuf.duration_pb2 import Duration
 from palimpsest.v1 import reader_service_pb2 as reads
 from palimpsest.v1 import writer_service_pb2 as pb
+from palimpsest.v1.document_pb2 import SOURCE_STATE_ACTIVE, Source
 from palimpsest.v1.namespace_pb2 import Retention
 from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
 from palimpsest.v1.reference_pb2 import EntityRef
@@ -333,3 +334,67 @@ async def test_a_deleted_fact_is_purged(writer: Writer, database: Database) -> N
     assert await writer.rows("SELECT FROM passages WHERE kind = 2") == []
     assert await writer.rows("SELECT FROM item_marks") == []
     assert [row["natural_key"] for row in await writer.rows("SELECT natural_key FROM entities")] == ["person:alice"]
+
+
+async def delete_source(writer: Writer, *, stream: str, hours_ago: int) -> None:
+    await writer.stub.DeleteSource(pb.DeleteSourceRequest(namespace=NAMESPACE, system="wiki", stream=stream))
+    await writer.rows(
+        "UPDATE sources SET deleted_at = now() - make_interval(hours => $1) WHERE stream = $2", hours_ago, stream
+    )
+
+
+async def test_what_came_from_a_deleted_source_is_purged_in_the_end(writer: Writer, database: Database) -> None:
+    """NS-2, DO-9: all of it, a bounded number a transaction; not of one that was deleted since, nor of a stream that is
+    there in its own right; nothing brings it back."""
+    streams = ("old", "new", "kept")
+    said = {
+        (stream, number): observation(
+            f"{stream}-{number}", entity(f"{stream}:{number}", title=f"Canary {stream}"), system="wiki"
+        )
+        for stream in streams
+        for number in range(3)
+    }
+    for (stream, _), each in said.items():
+        each.source.stream = stream
+        each.content = f"canary text of {stream}"
+        await writer.record(each)
+    await delete_source(writer, stream="old", hours_ago=8 * 24)
+    await delete_source(writer, stream="", hours_ago=9 * 24)
+    active = Source(system="wiki", stream="kept", state=SOURCE_STATE_ACTIVE)
+    await writer.stub.RegisterSource(pb.RegisterSourceRequest(namespace=NAMESPACE, source=active))
+    await writer.rows(
+        """INSERT INTO sources (namespace, system, stream, authority, state, deleted_at)
+           VALUES ($1, 'wiki', 'new', 0.5, 3, now() - interval '1 day')""",
+        NAMESPACE,
+    )
+    await keep(writer, deleted=7)
+    loop = loop_over(database, interval_s=3_600, most_redactions=2)
+    await due(writer, loop)
+
+    parts = await until_nothing_is_due(loop)
+
+    assert sum(part.retained.purged for part in parts) == 3
+    rows = await writer.rows("SELECT source_stream, count(*) FROM observations WHERE status = 5 GROUP BY 1")
+    assert [tuple(row.values()) for row in rows] == [("old", 3)]
+    assert await writer.rows("SELECT FROM entities WHERE title = 'Canary old'") == []
+    assert await writer.rows("SELECT FROM passages WHERE text LIKE '%of old' OR title LIKE '%old'") == []
+    assert len(await writer.rows("SELECT FROM entities WHERE title = 'Canary new'")) == 3
+    assert (await writer.record(said["old", 0])).duplicate
+
+
+async def test_the_time_of_a_deletion_that_nobody_noted_begins_with_the_first_pass(
+    writer: Writer, database: Database
+) -> None:
+    """NS-2: a source that older code deleted, or deletes, is kept no shorter than others."""
+    each = observation("1", content="canary", system="wiki")
+    await writer.record(each)
+    await writer.stub.DeleteSource(pb.DeleteSourceRequest(namespace=NAMESPACE, system="wiki"))
+    await writer.rows("UPDATE sources SET deleted_at = NULL")
+    await keep(writer, deleted=7)
+    loop = loop_over(database, interval_s=3_600)
+    await due(writer, loop)
+
+    parts = await until_nothing_is_due(loop)
+
+    assert sum(part.retained.purged for part in parts) == 0
+    assert (await writer.row("SELECT deleted_at > now() - interval '1 hour' AS noted FROM sources"))["noted"]

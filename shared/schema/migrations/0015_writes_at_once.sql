@@ -1,5 +1,5 @@
 -- phase: pre
--- Observations that touch nothing stored are written by one statement.
+-- Observations that touch nothing stored are written by one statement; what came from deleted sources is kept for a time.
 
 -- Shares the lock of a namespace as a writer does, and says what writing rows without a look at stored ones would meet there:
 -- `marked`, where marks act on all that is written, or the settings are not of that version; `stored`, where one of the
@@ -43,3 +43,10 @@ BEGIN
     RAISE serialization_failure;
 END
 $$;
+
+-- Since when a source is deleted. Of those that were before nobody knows, nor of those that older code deletes: the first pass
+-- of retention sets it.
+ALTER TABLE sources ADD COLUMN deleted_at timestamptz;
+-- Of deleted sources, those that still have their content.
+CREATE INDEX observations_withdrawn ON observations (namespace, source_system, source_stream)
+    WHERE withdrawn AND status <> 5;
