@@ -58,7 +58,8 @@ def verify(
     """Walk the chain of hashes and say where it breaks first. Exit code 1 where it does.
 
     Keep the head that is printed where nobody who can change the database can: with --head it shows later whether
-    events at the end are gone, or all were written anew.
+    events at the end are gone, or all were written anew. Changes of grants are in the namespace palimpsest.system.
+    Where personal data is protected, the caller needs the pii clearance: what is masked does not fit its hash.
     """
     if head is not None and everywhere:
         raise Failure("--head: is of one namespace", ExitCode.USAGE)
