@@ -19,7 +19,7 @@ from tests.integration.writing import NAMESPACE, observation_id
 from tests.property.deliveries import Place
 from tests.property.streams import PACK, observations
 
-EXAMPLES = int(os.environ.get("PALIMPSEST_PURGE_EXAMPLES", "25"))
+EXAMPLES = int(os.environ.get("PALIMPSEST_PURGE_EXAMPLES", "12"))
 
 
 @pytest.fixture
