@@ -74,9 +74,15 @@ class EmbeddingLoop:
         """Deals with one batch of what waits in each of the other spaces, and looks for more of what they lack."""
 
         async def work(lineup: Lineup) -> Tally:
-            done = Tally()
+            done, failed = Tally(), None
             for space in lineup.fillable[1:]:
-                done += await self._fill(space)
+                try:
+                    done += await self._fill(space)
+                except PalimpsestError as error:
+                    # Its embedder, perhaps: the others have theirs.
+                    failed = error
+            if failed is not None and not done.claimed:
+                raise failed
             return done
 
         return await self._pass(work)

@@ -2,12 +2,14 @@
 
 import asyncio
 import socket
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from palimpsest.v1 import writer_service_pb2 as pb
 
+from services.writer.commands.start_reembedding import start_reembedding
 from services.writer.embedder_client import EmbedderClients
 from services.writer.embedding.space_store import SpaceStore
 from services.writer.embedding_loop import EmbeddingLoop, State
@@ -208,6 +210,36 @@ async def test_an_embedder_that_hangs_holds_up_no_other(dsn: str):
             async with asyncio.timeout(30):
                 assert [space.fingerprint for space in await clients.served_spaces(3600)] == [model.id]
             await clients.close()
+
+
+async def test_a_space_whose_embedder_fails_holds_up_no_other(writer: Writer, database: Database):
+    """EM-5: of two that are filled beside the active one, the second gets its vectors though the first never does."""
+    spaces = [
+        replace(Recorder.served, fingerprint=f"fp-{each * 24}", table_name=f"vectors_{each * 24}") for each in "abc"
+    ]
+
+    class Several(Recorder):
+        broken = ""
+
+        async def served_spaces(self, timeout_s: float) -> list[Space]:
+            return spaces
+
+        async def embed(self, texts: list[str], *, fingerprint: str, timeout_s: float) -> list[bytes | str]:
+            if fingerprint == self.broken:
+                raise EmbedderUnavailable
+            return await super().embed(texts, fingerprint=fingerprint, timeout_s=timeout_s)
+
+    several = Several()
+    loop = looping(database, several)
+    await loop.run_once()
+    for space in spaces[1:]:
+        await start_reembedding(database, several, fingerprint=space.fingerprint, timeout_s=30)
+    await single(writer, "1")
+    await loop.run_once()
+    for space in spaces[1:]:
+        several.broken = space.fingerprint
+        await loop.run_others_once()
+    assert [len(await writer.rows(f"SELECT FROM {space.table_name}")) for space in spaces] == [1, 1, 1]
 
 
 async def test_outcomes_depth_and_age_are_measured(writer: Writer, database: Database):

@@ -190,9 +190,12 @@ async def test_all_spaces_follow_what_is_written(dsn: str):
     async with embedding(old) as first, embedding(new) as second, system(dsn, first, second) as running:
         await change_everything(running, 0)
         await running.until_whole(old.id)
-        await running.start()
-        for turn in (1, 2):
-            await change_everything(running, turn)
+        with new.held():
+            await running.start()
+            await eventually(lambda: waits(running))
+            # What moves now takes its vector along in one space, and has none in the other.
+            for turn in (1, 2):
+                await change_everything(running, turn)
         await running.until_whole(old.id, new.id)
         assert await mirrored(running, new.table) == await mirrored(running, old.table) == await wanted(running)
         await running.switch_when_whole(new.id)
