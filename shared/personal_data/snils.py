@@ -7,6 +7,7 @@ Rule: resolution of the Pension Fund's board of 31.07.2006 No. 192p: the sum of 
 from __future__ import annotations
 
 from shared.personal_data.numbers import Number
+from shared.personal_data.phone import is_phone
 from shared.personal_data.words import OTHER, PHONE, SNILS
 
 _LAST_UNCHECKED = 1_001_998
@@ -19,10 +20,10 @@ def is_snils(number: Number) -> bool:
         return False
     if _check_digits(number.digits[:9]) != number.digits[9:]:
         return False
-    if number.is_bare:
+    if number.is_bare and number.said != SNILS:
         # One phone number in a hundred has such check digits.
-        is_other = number.has_plus or number.is_joined or number.said in (OTHER, PHONE)
-        return number.said == SNILS or not is_other
+        is_other = number.has_plus or number.is_joined or number.said == OTHER
+        return not is_other and not (number.said == PHONE and is_phone(number))
     return number.said == SNILS or _is_written_so(number)
 
 
