@@ -43,8 +43,8 @@ WHERE relkind = 'r' AND relnamespace = 'public'::regnamespace AND attnum > 0 AND
 
 
 def forms(text: str) -> list[str]:
-    """The text, as it is compared, and as JSON may write either."""
-    told = {text, normal_form(text)}
+    """The text, in lower case, as it is compared, and as JSON may write each."""
+    told = {text, text.lower(), normal_form(text)}
     return sorted(told | {json.dumps(one)[1:-1] for one in told})
 
 

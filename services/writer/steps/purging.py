@@ -92,6 +92,6 @@ async def _delete_traces(connection: Connection, namespace: str, lost: Collectio
 
 
 def _names(keys: Collection[str], titles: Collection[str]) -> set[str]:
-    """What somebody may have asked for entities by, as it was written and in normal form."""
+    """What somebody may have asked for entities by, as it was written, in lower case and in normal form."""
     said = {*keys, *(key.partition(":")[2] for key in keys), *titles}
-    return {form for name in said for form in (name, normal_form(name)) if len(form) >= _SHORTEST_NAME}
+    return {form for name in said for form in (name, name.lower(), normal_form(name)) if len(form) >= _SHORTEST_NAME}
