@@ -82,6 +82,12 @@ async def seen(dsn, key):
     return tuple(row.values())
 
 
+async def until_waiting(dsn, number):
+    """Returns when so many statements wait for a lock."""
+    while len(await query(dsn, "SELECT FROM pg_locks WHERE NOT granted")) != number:  # noqa: ASYNC110 - Postgres' own
+        await asyncio.sleep(0.01)
+
+
 async def test_what_is_new_costs_one_statement(dsn, watched):
     """Style, OB-3: whatever an observation says, one statement and no transaction; what it names may be stored."""
     applier = Applier(watched, assertion_count)
@@ -126,6 +132,18 @@ async def test_what_is_stored_is_looked_at(watched, stored, written):
     assert watched.transactions == before + 1
 
 
+async def test_a_name_that_is_said_openly_is_open(dsn, watched):
+    """AC-6: an entity that only hidden observations named hides no longer; naming it is more than seeing it."""
+    applier = Applier(watched, assertion_count)
+    await applier.apply([said(1, link("a:1", "R", "b:1"), scopes=["principal:alice"])])
+    [hidden] = await query(dsn, "SELECT restricting FROM entities WHERE natural_key = 'b:1'")
+    await applier.apply([said(2, link("a:1", "R", "b:1"), scopes=["principal:alice"], minutes=1)])
+    assert watched.transactions == 0
+    await applier.apply([said(3, link("a:1", "R", "b:1"), minutes=2)])
+    [opened] = await query(dsn, "SELECT restricting FROM entities WHERE natural_key = 'b:1'")
+    assert (hidden["restricting"], opened["restricting"], watched.transactions) == (["principal:alice"], [], 1)
+
+
 async def test_a_duplicate_and_a_conflict_are_told(watched):
     """OB-3: what is stored under its id is found, by itself and among new ones."""
     applier = Applier(watched, assertion_count)
@@ -145,8 +163,7 @@ async def test_what_another_writes_meanwhile_is_merged(dsn, watched):
              VALUES ($1, 'note:1', 'note', 'Theirs', now(), false, '{"title": [1, "obs-0", 0]}')"""
     await other.execute(sql, NAMESPACE)
     task = asyncio.create_task(Applier(watched, assertion_count).apply([said(1, entity("note:1", url="https://x"))]))
-    while not await query(dsn, "SELECT FROM pg_locks WHERE NOT granted"):
-        await asyncio.sleep(0.01)
+    await until_waiting(dsn, 1)
     await blocking.commit()
     [outcome] = await task
     await other.close()
@@ -162,8 +179,7 @@ async def test_a_deadline_ends_the_wait_for_the_lock(dsn, watched):
     await other.execute("SELECT pg_advisory_lock($1)", namespace_lock_key(NAMESPACE))
     with pytest.raises(DeadlineExceeded):
         await Applier(watched, assertion_count).apply([said(1)], timeout_s=0.3)
-    while await query(dsn, "SELECT FROM pg_locks WHERE NOT granted"):
-        await asyncio.sleep(0.01)
+    await until_waiting(dsn, 0)
     await other.close()
     assert not await query(dsn, "SELECT FROM observations")
 
