@@ -1,6 +1,6 @@
 """How fast the embedder serves: beside its own model without a server, under bulk load, and beside another server.
 
-    python -m bench.embed FOLDER [--json] [--rounds N] [--seconds S] [--peers CACHE | --no-peer]
+    python -m bench.embed FOLDER [--json] [--rounds N] [--seconds S] [--parts rate,query,peer] [--peers CACHE]
     python -m bench.embed FOLDER --device cuda [--model NAME]
 
 One run whose parts take turns, round by round, so that whatever else the machine does falls on all of them; medians of
@@ -21,6 +21,7 @@ import argparse
 import asyncio
 import json
 import os
+import sys
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import ExitStack
@@ -136,41 +137,53 @@ async def _milliseconds(call: Call, text: str) -> float:
 
 
 def measured(options: argparse.Namespace) -> dict[str, Any]:
-    """All the figures."""
+    """The figures of the parts that are asked for."""
     backend = load_backend(EmbedderSettings())
     texts = passages(options.folder, backend, _TEXTS)
     figures: dict[str, Any] = {"rounds": options.rounds, "texts": len(texts), "load_average": os.getloadavg()[0]}
     figures["tokens_a_text"] = sum(text.tokens for text in texts) / len(texts)
     with ExitStack() as stack:
         target = stack.enter_context(embedder())
-        figures |= asyncio.run(own_rates(target, Offline(backend, texts), texts, options.rounds, options.seconds))
-        passing = stack.enter_context(bulk(target, options.folder))
-        figures |= asyncio.run(query_times(target, passing, questions(options.folder, _TEXTS), options.rounds))
-        if not options.no_peer:
-            figures |= peers(options, target, texts)
+        if "rate" in options.parts:
+            offline = Offline(backend, texts)
+            figures |= _told(asyncio.run(own_rates(target, offline, texts, options.rounds, options.seconds)))
+        if "query" in options.parts:
+            passing, asked = stack.enter_context(bulk(target, options.folder)), questions(options.folder, _TEXTS)
+            figures |= _told(asyncio.run(query_times(target, passing, asked, options.rounds)))
+        if "peer" in options.parts:
+            figures |= _compared(peers(options, target, texts))
     return figures
 
 
 def peers(options: argparse.Namespace, target: str, texts: Sequence[Passage]) -> dict[str, Any]:
-    """(c) Beside each engine of the peer: what is served by default, and float32 beside float32."""
+    """(c) Beside engines of the peer: what is served by default, and float32 beside float32."""
     embed_peer.install(options.peers)
     found: dict[str, Any] = {}
-    with embedder(embedder_dtype="float32") as exact:
-        for engine in embed_peer.ENGINES:
-            with embed_peer.peer(options.peers, engine, niceness=NICENESS) as port:
-                run = beside_peer(target, port, texts, options.rounds, options.seconds)
-                found[engine.name] = {"precision": engine.precision} | asyncio.run(run)
-                if engine.precision == "float32":
+    for engine in (each for each in embed_peer.ENGINES if each.name in options.engines):
+        with embed_peer.peer(options.peers, engine, niceness=NICENESS) as port:
+            run = beside_peer(target, port, texts, options.rounds, options.seconds)
+            found[engine.name] = {"precision": engine.precision} | _told(asyncio.run(run))
+            if engine.precision == "float32":
+                with embedder(embedder_dtype="float32") as exact:
                     run = beside_peer(exact, port, texts, options.rounds, options.seconds)
-                    found[engine.name]["float32"] = asyncio.run(run)
-    same = [each["float32"] for each in found.values() if "float32" in each]
-    return {
-        "peer_rate_ratio": min(each["rate_ratio"] for each in found.values()),
-        "peer_p95_ratio": max(each["p95_ratio"] for each in found.values()),
-        "peer_rate_ratio_float32": min(each["rate_ratio"] for each in same),
-        "peer_p95_ratio_float32": max(each["p95_ratio"] for each in same),
-        "peer": found,
-    }
+                    found[engine.name]["float32"] = _told(asyncio.run(run))
+    return found
+
+
+def _compared(found: Mapping[str, Any]) -> dict[str, Any]:
+    """The ratios to the peer at its best, and both in float32."""
+    kinds = {"": list(found.values()), "_float32": [each["float32"] for each in found.values() if "float32" in each]}
+    ratios = {}
+    for kind, runs in ((kind, runs) for kind, runs in kinds.items() if runs):
+        ratios[f"peer_rate_ratio{kind}"] = min(run["rate_ratio"] for run in runs)
+        ratios[f"peer_p95_ratio{kind}"] = max(run["p95_ratio"] for run in runs)
+    return ratios | {"peer": found}
+
+
+def _told(figures: dict[str, Any]) -> dict[str, Any]:
+    """The figures; they are shown at once, too, for a whole run takes minutes."""
+    print("\n".join(table(figures)), end="\n\n", file=sys.stderr, flush=True)
+    return figures
 
 
 def table(figures: Mapping[str, Any], indent: str = "") -> Iterator[str]:
@@ -200,10 +213,12 @@ def main() -> None:
     parser.add_argument("--rounds", type=int, default=9)
     parser.add_argument("--seconds", type=float, default=3.0, help="of each part of a round")
     parser.add_argument("--peers", type=Path, default=Path.home() / ".cache" / "palimpsest-bench")
-    parser.add_argument("--no-peer", action="store_true", help="leave (c) out")
+    parser.add_argument("--parts", default="rate,query,peer", help="which of (a), (b) and (c)")
+    parser.add_argument("--engines", default="torch,onnx,onnx-int8", help="of the peer")
     parser.add_argument("--device", help="measure this device alone: cuda, cuda:0, cpu, mps")
     parser.add_argument("--model", default="", help="with --device: name or folder; unset for the bundled weights")
     options = parser.parse_args()
+    options.parts, options.engines = options.parts.split(","), options.engines.split(",")
     figures = embed_device.measured(options) if options.device else measured(options)
     print(json.dumps(figures) if options.json else "\n".join(table(figures)))
 
