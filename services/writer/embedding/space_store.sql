@@ -47,7 +47,7 @@ SELECT set_config('lock_timeout', $1, true);
 SELECT count(*) FROM {vectors};
 
 -- name: drop_vector_table
--- The table $1, with its indexes and what these are made by.
+-- The table, if it is there, with its indexes and what these are made by.
 SELECT drop_vector_table($1);
 
 -- name: lock_filling
