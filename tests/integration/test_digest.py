@@ -43,6 +43,7 @@ NOT_STATE = {
     "embedding_queue",
     "embedding_spaces",
     "schema_migrations",
+    "personal_data_secrets",
     *CONFIGURATION,
     *CURATION,
     *PAST,
