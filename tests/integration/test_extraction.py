@@ -16,6 +16,7 @@ from services.writer.applier import Applier
 from services.writer.extraction.endpoint import Endpoint
 from services.writer.extraction.extracting import READING
 from services.writer.extraction.loop import End, ExtractionLoop, State
+from services.writer.extraction.store import ExtractionStore
 from services.writer.messages import assertion_count
 from services.writer.settings import ExtractionSettings
 from shared.database import Database
@@ -232,7 +233,7 @@ async def test_an_endpoint_that_is_not_there(queuing: Writer, loops: Loops, stub
 
 
 async def test_a_lease_that_ended_keeps_no_result(
-    queuing: Writer, loops: Loops, stub: Stub, monkeypatch: pytest.MonkeyPatch
+    queuing: Writer, loops: Loops, stub: Stub, database: Database, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """CP-5: while a writer is held up, another takes its message: there is one result, even if the first comes back."""
     entered, released = asyncio.Event(), asyncio.Event()
@@ -252,10 +253,16 @@ async def test_a_lease_that_ended_keeps_no_result(
     await entered.wait()
     assert (await loops.made().run_once()).ends == ()
     await due(queuing)
-    stub.answering = lambda text: proposing(RUNS, WATCHES)
-    assert (await loops.made().run_once()).ends == (End.EXTRACTED,)
+    async with database.connection(10) as connection:
+        [(other, _)] = await ExtractionStore(connection).claim(1, 300)
     released.set()
     assert (await first).ends == (End.LOST,)
+    assert await facts(queuing) == []
+    assert len(await queue(queuing)) == 1
+    assert other.number == 2
+    await due(queuing)
+    stub.answering = lambda text: proposing(RUNS, WATCHES)
+    assert (await loops.made().run_once()).ends == (End.EXTRACTED,)
     assert len(await queuing.rows("SELECT FROM observations WHERE kind = 'extraction'")) == 1
     assert [row["predicate"] for row in await facts(queuing)] == ["REPORTS_ON", "WATCHES"]
 

@@ -109,15 +109,20 @@ def _marked_blocks(text: str) -> Iterator[Range]:
     openings = [(found.start(), found.end(), True) for found in OPENING_FORM.finditer(text)]
     closings = [(found.start(), found.end(), False) for found in CLOSING_FORM.finditer(text)]
     waiting: list[Range] = []
+    last = 0
     for start, end, opens in sorted(openings + closings):
         if opens:
             waiting.append((start, end))
         elif waiting:
             yield waiting.pop()[0], end
         else:
-            yield _items_before(text, start), end
+            yield max(last, _items_before(text, start, last)), end
+        last = end
+    covered = 0
     for start, end in waiting:
-        yield start, _items_behind(text, end)
+        if start >= covered:
+            covered = _items_behind(text, end)
+            yield start, covered
 
 
 def _items_behind(text: str, place: int) -> int:
@@ -131,16 +136,17 @@ def _items_behind(text: str, place: int) -> int:
         place = end + 2
 
 
-def _items_before(text: str, place: int) -> int:
-    """The beginning of the paragraph, and of those before it as long as the first is no first item's."""
-    start = text.rfind("\n\n", 0, place)
-    start = 0 if start < 0 else start + 2
-    while start:
+def _items_before(text: str, place: int, least: int) -> int:
+    """The beginning of the paragraph, and of those before it as long as the first is no first item's; none before
+    `least`."""
+    start = text.rfind("\n\n", least, place)
+    start = least if start < 0 else start + 2
+    while start > least:
         number = _NUMBERED.match(text, start)
         if number is None or number[1] == "1":
             return start
-        before = text.rfind("\n\n", 0, start - 2)
-        before = 0 if before < 0 else before + 2
+        before = text.rfind("\n\n", least, start - 2)
+        before = least if before < 0 else before + 2
         if not _NUMBERED.search(text, before, start):
             return start
         start = before

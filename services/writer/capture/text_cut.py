@@ -14,6 +14,7 @@ Range = tuple[int, int]
 _FENCE_LINE = r"(?:[>\u200b]|[^\S\n])*(?:```|~~~)[\w\u200b-]*(?:[>\u200b]|[^\S\n])*"
 _CODE_TAG = re.compile(r"(?:```|~~~)[\w\u200b-]*")
 _FENCE = re.compile(rf"{_FENCE_LINE}\n?")
+_FENCE_ALONE = re.compile(rf"^{_FENCE_LINE}$", re.MULTILINE)
 _BETWEEN = re.compile(rf"(?:[\s>]|^{_FENCE_LINE}$)*", re.MULTILINE)
 _QUOTED_NOTHING = re.compile(r"(?:[>\u200b]|[^\S\n])*>(?:[>\u200b]|[^\S\n])*\n?")
 
@@ -33,7 +34,8 @@ def without(text: str, blocks: Iterable[Range]) -> tuple[str, int]:
     """The text without the blocks, and how many there were. Lines that have nothing else go whole, with the code fence
     around them; blocks with only signs between them are one."""
     ranges = _joined(text, merged(_whole_lines(text, block) for block in blocks))
-    fenced = merged(_with_fences(text, block) for block in ranges)
+    is_odd = _has_odd_fences(text, ranges)
+    fenced = merged(_with_fences(text, block, is_odd=is_odd) for block in ranges)
     kept, place = [], 0
     for start, end in fenced:
         kept.append(text[place:start])
@@ -81,14 +83,23 @@ def _joined(text: str, ranges: Sequence[Range]) -> list[Range]:
     return found
 
 
-def _with_fences(text: str, block: Range) -> Range:
+def _has_odd_fences(text: str, blocks: Sequence[Range]) -> bool:
+    """Whether a line that begins or ends code has no other outside the blocks."""
+    place, number = 0, 0
+    for start, end in [*blocks, (len(text), len(text))]:
+        number += len(_FENCE_ALONE.findall(text, place, start))
+        place = end
+    return number % 2 == 1
+
+
+def _with_fences(text: str, block: Range, *, is_odd: bool) -> Range:
     """The block with all the lines around it that only quote it."""
-    while (wider := _with_fence(text, block)) != block:
+    while (wider := _with_fence(text, block, is_odd=is_odd)) != block:
         block = wider
     return block
 
 
-def _with_fence(text: str, block: Range) -> Range:
+def _with_fence(text: str, block: Range, *, is_odd: bool) -> Range:
     """The block with the lines around it that only quote it."""
     start, end = block
     if (start and text[start - 1] != "\n") or (end < len(text) and text[end - 1 : end] != "\n"):
@@ -100,8 +111,6 @@ def _with_fence(text: str, block: Range) -> Range:
     opened, closed = (bool(_FENCE.fullmatch(text[slice(*each)])) for each in (before, after))
     if opened and closed:
         return before[0], after[1]
-    rest = text[:start] + text[end:]
-    is_odd = sum(1 for line in rest.split("\n") if _FENCE.fullmatch(line)) % 2 == 1
     if opened and is_odd:
         return before[0], end
     return (start, after[1]) if closed and is_odd else (start, end)
