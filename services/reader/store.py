@@ -194,6 +194,11 @@ class Snapshot:
         [row] = await self._fetch(_SEARCH.with_table("has_vectors", vectors=space.table))
         return bool(row["exists"])
 
+    async def has_visible_edges(self) -> bool:
+        """Whether there is a link or a fact between entities that the caller may see."""
+        [row] = await self._fetch(_SQL.has_visible_edges)
+        return bool(row["exists"])
+
     async def passages_by_id(self, passage_ids: Sequence[int]) -> dict[int, Row]:
         """The passages that a search of this snapshot gave, by id. Each is read once a snapshot."""
         missing = [each for each in passage_ids if each not in self._passages]

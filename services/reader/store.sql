@@ -257,6 +257,33 @@ WHERE visible(e.restricting, $2, $3)
 ORDER BY lightness, relation, key, reversed, fact_id
 LIMIT $6;
 
+-- name: has_visible_edges
+-- Whether there is a link or a fact between two entities that the caller may see.
+SELECT EXISTS (
+    SELECT FROM facts AS f
+    WHERE f.namespace = $1 AND f.object_key IS NOT NULL AND visible(f.restricting, $2, $3)
+        AND ($3 OR (
+            NOT EXISTS (
+                SELECT FROM entities AS e
+                WHERE e.namespace = $1 AND e.natural_key IN (f.subject_key, f.object_key)
+                    AND NOT visible(e.restricting, $2, $3))
+            AND EXISTS (
+                SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
+                WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id AND visible(o.restricting, $2, $3))))
+    UNION ALL
+    SELECT FROM links AS l
+    WHERE l.namespace = $1
+        AND ($3 OR (
+            NOT EXISTS (
+                SELECT FROM entities AS e
+                WHERE e.namespace = $1 AND e.natural_key IN (l.source_key, l.target_key)
+                    AND NOT visible(e.restricting, $2, $3))
+            AND (l.origin = 2 OR EXISTS (
+                SELECT FROM link_evidence AS le JOIN observations AS o USING (namespace, observation_id)
+                WHERE le.namespace = $1 AND visible(o.restricting, $2, $3)
+                    AND (le.source_key, le.relation, le.target_key) = (l.source_key, l.relation, l.target_key)))))
+);
+
 -- name: list_link_claims
 -- Links that wait, oldest first, at most $4; after ($5, $6, $7, $8, $9).
 SELECT c.source_key, c.relation, c.target_kind, c.target_ref, c.source_hint, c.recorded_at

@@ -40,14 +40,15 @@ async def store(seed: Seed, *, with_hidden: bool) -> list[str]:
     ]
     await seed.link("page:1", "MENTIONS", HIDDEN_KEY, [said])
     await seed.link(HIDDEN_KEY, "PART_OF", "service:gate", [said])
-    await seed._insert(
-        "duplicate_proposals",
-        proposal_id="dup-1",
-        first_key=HIDDEN_KEY,
-        second_key="service:gate",
-        score=0.9,
-        reason=CANARY,
-    )
+    for number, pair in enumerate(((HIDDEN_KEY, "service:gate"), ("page:1", HIDDEN_KEY))):
+        await seed._insert(
+            "duplicate_proposals",
+            proposal_id=f"dup-{number}",
+            first_key=pair[0],
+            second_key=pair[1],
+            score=0.9,
+            reason=CANARY,
+        )
     await seed._insert(
         "link_claims",
         source_key=HIDDEN_KEY,

@@ -43,9 +43,9 @@ class GraphSearch:
     ) -> Lists:
         """The lists with that of the graph, or that one alone."""
         found: Sequence[Ranked] = ()
-        # The walk costs round trips, which a namespace without a graph is spared; not where what it begins from is part
-        # of the answer, which would tell whether there are edges that the caller may not see.
-        if self.space.has_edges or self.is_alone:
+        # The walk costs round trips, which a namespace without a graph is spared. Where what it begins from is part of
+        # the answer, edges that the caller may not see are none.
+        if self.space.has_edges and (not self.is_alone or await snapshot.has_visible_edges()):
             scores = blended(lists, blend, asked_in_latin=asked_in_latin)
             named = await spoken_of(snapshot, self.query) if self.space.has_packs else []
             begun = beginnings(candidates, scores, named, begun_told=self.is_alone)
