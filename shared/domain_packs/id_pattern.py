@@ -1,4 +1,4 @@
-"""Expressions that find ids and relations in texts. They come from strangers, so they run in RE2, in time linear in the text."""
+"""Expressions that find ids and relations in texts. They come from strangers, so they run in RE2, in linear time."""
 
 from typing import Any
 
