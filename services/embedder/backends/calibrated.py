@@ -98,7 +98,7 @@ def _tried(
         return threads if variant.runtime == "onnx" else 1
 
     # The most precise goes first, to hold the others against, even where settings want another.
-    trials = tried(ways if ways[0] == _PRECISE else [_PRECISE, *ways], load, at_once)
+    trials = tried(ways if ways[0] == _PRECISE else [_PRECISE, *ways], load, at_once, timed=len(ways) > 1)
     wanted = [trial for trial in trials if trial.variant in ways]
     if not wanted:
         raise ValueError(f"the model cannot be run as {ways}: the log says why")

@@ -67,18 +67,23 @@ class Trial:
 
 
 def tried(
-    variants: Iterable[Variant], load: Callable[[Variant], Encode], at_once: Callable[[Variant], int] = lambda _: 1
+    variants: Iterable[Variant],
+    load: Callable[[Variant], Encode],
+    at_once: Callable[[Variant], int] = lambda _: 1,
+    *,
+    timed: bool = True,
 ) -> list[Trial]:
     """Tries each way in turn, the most precise first; those that fail are left out, with a line in the log.
 
-    `at_once` tells how many batches a way runs at a time. Raises what the last one raised where all fail.
+    `at_once` tells how many batches a way runs at a time; not `timed`, only vectors are compared. Raises what the last
+    one raised where all fail.
     """
     trials: list[Trial] = []
     reference: NDArray[np.float64] | None = None
     failure: Exception | None = None
     for variant in variants:
         try:
-            vectors, cost_s = _measured(load(variant), at_once(variant), is_compiled=variant.compiled)
+            vectors, cost_s = _measured(load(variant), at_once(variant), timed, is_compiled=variant.compiled)
         except Exception as error:  # kernels, memory and exporters fail in ways of their own
             _log.warning("a way to run the model is left out", exc_info=error, extra={"variant": str(variant)})
             failure = error
@@ -96,13 +101,13 @@ def tried(
     return trials
 
 
-def _measured(encode: Encode, at_once: int, *, is_compiled: bool) -> tuple[NDArray[np.float64], float]:
+def _measured(encode: Encode, at_once: int, timed: bool, *, is_compiled: bool) -> tuple[NDArray[np.float64], float]:
     # A function of its own, so that one model is let go before the next is loaded.
     begun = time.monotonic()
     vectors = units(encode(PROBES))
     if is_compiled and time.monotonic() - begun > LONGEST_COMPILING_S:
         raise TimeoutError("compiling takes too long, and would at each start")
-    return vectors, cost(encode, at_once)
+    return vectors, cost(encode, at_once) if timed else 0.0
 
 
 def best(trials: Sequence[Trial]) -> Trial:
