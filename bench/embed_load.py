@@ -33,22 +33,29 @@ class Load:
 
 
 async def load(calls: Sequence[Call], texts: Iterator[Passage], seconds: float) -> Load:
-    """Has each call made again and again; what ends after the first moments and within `seconds` counts."""
+    """Has each call made again and again; what is answered after the first moments and within `seconds` counts.
+
+    Goes on, where that is too short for it, until as many are answered as there are callers.
+    """
     begins = time.perf_counter() + _WARM_S
-    ends = begins + seconds
-    tokens, latencies = 0, []
+    ends = last = begins + seconds
+    tokens = 0
+    latencies: list[float] = []
+
+    def goes_on(now: float) -> bool:
+        return now < ends or len(latencies) < len(calls)
 
     async def caller(call: Call) -> None:
-        nonlocal tokens
-        while (asked := time.perf_counter()) < ends:
+        nonlocal tokens, last
+        while goes_on(asked := time.perf_counter()):
             text = next(texts)
             await call(text.text)
-            if begins <= (answered := time.perf_counter()) < ends:
-                tokens += text.tokens
+            if begins <= (answered := time.perf_counter()) and goes_on(answered):
+                tokens, last = tokens + text.tokens, max(last, answered)
                 latencies.append(answered - asked)
 
     await asyncio.gather(*map(caller, calls))
-    return Load(tokens / seconds, len(latencies) / seconds, latencies)
+    return Load(tokens / (last - begins), len(latencies) / (last - begins), latencies)
 
 
 @asynccontextmanager
@@ -75,22 +82,45 @@ def _grpc_call(stub: EmbedderServiceStub, input_type: pb.InputType) -> Call:
 @asynccontextmanager
 async def http_calls(port: int, model: str, prefix: str, callers: int = CALLERS) -> AsyncIterator[list[Call]]:
     """Callers of `/embeddings`, the OpenAI API's form, one text a call and a connection each, on this machine."""
-    connections = [await asyncio.open_connection("127.0.0.1", port) for _ in range(callers)]
-    yield [_http_call(reader, writer, model, prefix) for reader, writer in connections]
-    for _, writer in connections:
-        writer.close()
-        await writer.wait_closed()
+    every = [_HttpCaller(port, model, prefix) for _ in range(callers)]
+    yield [caller.call for caller in every]
+    for caller in every:
+        await caller.close()
 
 
-def _http_call(reader: asyncio.StreamReader, writer: asyncio.StreamWriter, model: str, prefix: str) -> Call:
-    async def call(text: str) -> None:
-        body = json.dumps({"model": model, "input": [prefix + text]}).encode()
+class _HttpCaller:
+    """One connection, which is kept; a new one, where the server has closed it meanwhile."""
+
+    def __init__(self, port: int, model: str, prefix: str) -> None:
+        self._port = port
+        self._model = model
+        self._prefix = prefix
+        self._connection: tuple[asyncio.StreamReader, asyncio.StreamWriter] | None = None
+
+    async def call(self, text: str) -> None:
+        """Returns when the text's vector has come."""
+        body = json.dumps({"model": self._model, "input": [self._prefix + text]}).encode()
         head = f"POST /embeddings HTTP/1.1\r\nHost: localhost\r\nContent-Length: {len(body)}\r\n"
-        writer.write(f"{head}Content-Type: application/json\r\n\r\n".encode() + body)
-        status, *fields = (await reader.readuntil(b"\r\n\r\n")).decode().splitlines()
-        lengths = [field.split(":")[1] for field in fields if field.lower().startswith("content-length:")]
-        answer = await reader.readexactly(int(lengths[0]))
+        request = f"{head}Content-Type: application/json\r\n\r\n".encode() + body
+        try:
+            status, answer = await self._answer(request)
+        except (asyncio.IncompleteReadError, ConnectionError):
+            await self.close()
+            status, answer = await self._answer(request)
         if " 200 " not in status or b'"embedding"' not in answer:
             raise SystemExit(f"{status}: {answer[:200]!r}")
 
-    return call
+    async def _answer(self, request: bytes) -> tuple[str, bytes]:
+        if self._connection is None:
+            self._connection = await asyncio.open_connection("127.0.0.1", self._port)
+        reader, writer = self._connection
+        writer.write(request)
+        status, *fields = (await reader.readuntil(b"\r\n\r\n")).decode().splitlines()
+        lengths = [field.split(":")[1] for field in fields if field.lower().startswith("content-length:")]
+        return status, await reader.readexactly(int(lengths[0]))
+
+    async def close(self) -> None:
+        """Ends the connection."""
+        if self._connection:
+            self._connection[1].close()
+            self._connection = None

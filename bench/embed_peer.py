@@ -71,7 +71,7 @@ def peer(cache: Path, engine: Engine, *, niceness: int) -> Iterator[int]:
     port = _free_port()
     command = [str(cache / "infinity" / "bin" / "infinity_emb"), "v2", "--model-id", "."]
     command += ["--served-model-name", MODEL, "--device", "cpu", "--pooling-method", "mean", *engine.options]
-    command += ["--host", "127.0.0.1", "--port", str(port), "--log-level", "error"]
+    command += ["--host", "127.0.0.1", "--port", str(port), "--log-level", "error", "--no-model-warmup"]
     with tempfile.TemporaryFile() as log:
         # In the model's folder: of an ONNX file it knows no path but one that begins there.
         folder, command = cache / engine.folder, ["nice", "-n", str(niceness), *command]
