@@ -116,8 +116,8 @@ async def beside_peer(
             ours.append(await load(grpc_callers, stream, seconds))
     pairs = list(zip(ours, theirs, strict=True))
     return {
-        "rate_ratio": median(our.tokens_per_s / their.tokens_per_s for our, their in pairs),
-        "p95_ratio": median(_p95(our) / _p95(their) for our, their in pairs),
+        "peer_rate_ratio": median(our.tokens_per_s / their.tokens_per_s for our, their in pairs),
+        "peer_p95_ratio": median(_p95(our) / _p95(their) for our, their in pairs),
         "texts_per_s": median(their.texts_per_s for their in theirs),
         "p95_ms": median(map(_p95, theirs)),
         "our_texts_per_s": median(our.texts_per_s for our in ours),
@@ -175,8 +175,8 @@ def _compared(found: Mapping[str, Any]) -> dict[str, Any]:
     kinds = {"": list(found.values()), "_float32": [each["float32"] for each in found.values() if "float32" in each]}
     ratios = {}
     for kind, runs in ((kind, runs) for kind, runs in kinds.items() if runs):
-        ratios[f"peer_rate_ratio{kind}"] = min(run["rate_ratio"] for run in runs)
-        ratios[f"peer_p95_ratio{kind}"] = max(run["p95_ratio"] for run in runs)
+        ratios[f"peer_rate_ratio{kind}"] = min(run["peer_rate_ratio"] for run in runs)
+        ratios[f"peer_p95_ratio{kind}"] = max(run["peer_p95_ratio"] for run in runs)
     return ratios | {"peer": found}
 
 
