@@ -13,7 +13,6 @@ from typing import Literal
 
 import asyncpg
 
-from shared.database import Connection
 from shared.schema.migrate import SchemaError
 from shared.sqlstate import describe
 from shared.statements import load_statements
@@ -55,7 +54,7 @@ async def index_vectors(
 class _Work:
     """One change of a space's index."""
 
-    def __init__(self, connection: Connection, form: Form, progress: Callable[[str], None]) -> None:
+    def __init__(self, connection: asyncpg.Connection, form: Form, progress: Callable[[str], None]) -> None:
         self._connection = connection
         self._form = form
         self._progress = progress
@@ -81,7 +80,7 @@ class _Work:
 
     async def _make(self, table: str, dimension: int | None) -> None:
         """The index with a part for each partition; those that are whole already are kept."""
-        parts = {"form": self._form}
+        parts: dict[str, str] = {"form": self._form}
         if dimension is not None:
             await self._connection.execute(_SQL.define, table, self._form, dimension)
             parts |= {"dimension": str(dimension), "table": table}
