@@ -261,7 +261,9 @@ async def test_redaction_does_not_apply_what_was_denied(callers: Callers) -> Non
     await guarded(callers)
     title = "SELECT title FROM entities WHERE natural_key = 'person:ann'"
     await callers.outsider.record(observation("2", CHANGES["describes"], entity("note"), minutes=5))
-    third = await callers.lead.record(observation("3", entity("person:ann", url="https://example.org"), minutes=6))
+    # Of both things, so that both are projected anew, from the second observation too.
+    both = (entity("person:ann", url="https://example.org"), entity("note", url="https://example.org"))
+    third = await callers.lead.record(observation("3", *both, minutes=6))
     redact = pb.RedactObservationRequest(namespace=NAMESPACE, observation_id=third.observation_id, reason="why")
     await callers.admin.call("RedactObservation", redact)
     assert await query(callers.dsn, title) == [{"title": "Ann"}]

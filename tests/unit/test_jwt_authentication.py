@@ -113,6 +113,16 @@ async def test_what_is_wrong_with_a_token_is_refused(tmp_path: Path, issuer: Iss
     assert believed == []
 
 
+async def test_a_key_of_a_kind_that_is_not_allowed_is_no_key(tmp_path: Path, issuer: Issuer) -> None:
+    """AC-1: whatever the issuer publishes, the operator says by which algorithms tokens may be signed."""
+    path = tmp_path / "keys.json"
+    path.write_bytes(issuer.key_set("r1", "e1"))
+    expected = Expected(ISSUER, AUDIENCE, ("ES256",), leeway_s=5)
+    known = JwtAuthenticator(FileKeys(path), expected, claim="palimpsest", grants=None)
+    assert await refuses(known, issuer.token("r1"))
+    assert not await refuses(known, issuer.token("e1"))
+
+
 async def test_clocks_may_differ_by_the_leeway(tmp_path: Path, issuer: Issuer) -> None:
     """AC-1: a token that has just expired, or is about to hold, is taken."""
     known, now = authenticator(tmp_path, issuer, "r1"), int(time.time())
