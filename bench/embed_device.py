@@ -24,8 +24,11 @@ from bench.embed_peer import write_model
 from bench.embed_serving import embedder
 from bench.system import _free_port
 
-_CALLERS, _TEXTS_A_CALL = 16, 512
+_CALLERS = 16
+_TEXTS_A_CALL = {"cpu": 8}
+_TEXTS_A_CALL_ELSEWHERE = 512
 _WARM_S = 3.0
+_MOMENT_S = 0.05
 # Side of the square matrices whose product tells the peak, on a processor and elsewhere.
 _SIDE = {"cpu": 1024}
 _SIDE_ELSEWHERE = 8192
@@ -65,13 +68,16 @@ async def _rates(target: str, metrics: int, texts: Sequence[str], rounds: int, s
         stubs = [EmbedderServiceStub(channel) for channel in channels]
         model = await stubs[0].GetModel(pb.GetModelRequest())
         counted = {"texts": 0, "tokens": 0}
-        callers = [asyncio.create_task(_caller(stub, texts, counted)) for stub in stubs]
+        size = _TEXTS_A_CALL.get(model.device, _TEXTS_A_CALL_ELSEWHERE)
+        callers = [asyncio.create_task(_caller(stub, texts, size, counted)) for stub in stubs]
         await asyncio.sleep(_WARM_S)
         seen = []
         for _ in range(rounds):
             before, fill = dict(counted), await asyncio.to_thread(_fills, metrics)
             began = time.perf_counter()
             await asyncio.sleep(seconds)
+            while counted == before:  # noqa: ASYNC110 - a slow device has not answered yet
+                await asyncio.sleep(_MOMENT_S)
             took, after = time.perf_counter() - began, await asyncio.to_thread(_fills, metrics)
             batches = max(1.0, after[1] - fill[1])
             gone = {name: counted[name] - before[name] for name in counted}
@@ -86,10 +92,10 @@ async def _rates(target: str, metrics: int, texts: Sequence[str], rounds: int, s
     return told | rates | {"tokens_a_text": counted["tokens"] / max(1, counted["texts"])}
 
 
-async def _caller(stub: EmbedderServiceStub, texts: Sequence[str], counted: dict[str, int]) -> None:
+async def _caller(stub: EmbedderServiceStub, texts: Sequence[str], size: int, counted: dict[str, int]) -> None:
     randomness = Random()
     while True:
-        some = randomness.choices(texts, k=_TEXTS_A_CALL)
+        some = randomness.choices(texts, k=size)
         response = await stub.Embed(pb.EmbedRequest(texts=some, input_type=pb.INPUT_TYPE_PASSAGE))
         counted["texts"] += len(response.results)
         counted["tokens"] += sum(result.token_count for result in response.results)
