@@ -17,9 +17,9 @@ from palimpsest.v1.reader_service_pb2 import CompileContextRequest, GetNamespace
 from palimpsest.v1.writer_service_pb2 import WaitForEmbeddingRequest
 
 from cli.commands.ingest import ingest_folder
-from cli.commands.init_db import DSN_VARIABLE
 from cli.commands.record_git import record_history
 from cli.data_folder import can_be_reached
+from cli.database import DSN_VARIABLE
 from cli.endpoints import ROOTS_FOLDER, Endpoints, endpoints_pid, read_endpoints
 from cli.failure import ExitCode, Failure
 from cli.options import Connection, connected_to

@@ -12,8 +12,8 @@ from typing import Annotated
 
 import typer
 
-from cli.commands.init_db import DSN_VARIABLE
 from cli.data_folder import LOG_FILE, claimed
+from cli.database import DSN_VARIABLE
 from cli.endpoints import Endpoints, remove_endpoints, write_endpoints
 from cli.failure import ExitCode, Failure
 from cli.options import Data, Namespace, data_folder

@@ -1,13 +1,11 @@
 """`palimpsest vector-index`: what the index of a space's vectors holds of them."""
 
-import asyncio
 from enum import StrEnum
 from typing import Annotated
 
 import typer
 
-from cli.commands.init_db import DSN_VARIABLE
-from cli.failure import ExitCode, Failure
+from cli.database import Dsn, named, ran
 from cli.options import Json
 from cli.output import note, say, say_json
 
@@ -31,10 +29,7 @@ def vector_index(
     build_memory: Annotated[
         str, typer.Option("--build-memory", help="Postgres's maintenance_work_mem; best holds a part of the graph.")
     ] = "256MB",
-    dsn: Annotated[
-        str | None,
-        typer.Option("--dsn", envvar=DSN_VARIABLE, show_envvar=True, help="postgresql://user:password@host:port/db"),
-    ] = None,
+    dsn: Dsn = None,
     as_json: Json = False,
 ) -> None:
     """Choose what the index of vectors holds, for sets whose graph is too large for memory. Searches and writes go on.
@@ -42,25 +37,19 @@ def vector_index(
     What a smaller index finds is held against the query whole, so that recall stays. Safe to run again after it was
     stopped. The database must be named as its owner, and not through a pooler.
     """
-    if not dsn:
-        raise Failure(f"no database is named: give --dsn or set {DSN_VARIABLE}", ExitCode.USAGE)
-    changed = _indexed(dsn, form, dimensions, space, build_memory)
+    from shared.schema.vector_index import index_vectors
+
+    changed = ran(
+        index_vectors(
+            named(dsn),
+            form.value,
+            dimension=dimensions,
+            fingerprint=space,
+            build_memory=build_memory,
+            progress=note,
+        )
+    )
     if as_json:
         say_json({"first_pass": form.value, "dimensions": dimensions, "changed": changed})
     else:
         say(f"Searches walk an index of {form.value} vectors{'' if changed else ' already'}.")
-
-
-def _indexed(dsn: str, form: IndexForm, dimensions: int | None, space: str | None, build_memory: str) -> bool:
-    from shared.schema.migrate import SchemaError
-    from shared.schema.vector_index import index_vectors
-
-    work = index_vectors(
-        dsn, form.value, dimension=dimensions, fingerprint=space, build_memory=build_memory, progress=note
-    )
-    try:
-        return asyncio.run(work)
-    except OSError as error:
-        raise Failure(f"the database cannot be reached: {error}", ExitCode.UNAVAILABLE) from None
-    except (SchemaError, ValueError) as error:
-        raise Failure(str(error)) from None
