@@ -30,9 +30,6 @@ _TEXTS_A_CALL_ELSEWHERE = 512
 _WARM_S = 3.0
 _MOMENT_S = 0.05
 # Side of the square matrices whose product tells the peak, on a processor and elsewhere.
-_SIDE = {"cpu": 1024}
-_SIDE_ELSEWHERE = 8192
-_PRODUCTS = 20
 
 
 def measured(options: argparse.Namespace) -> dict[str, Any]:
@@ -49,6 +46,8 @@ def measured(options: argparse.Namespace) -> dict[str, Any]:
     }
     with embedder(**settings) as target:
         figures = asyncio.run(_rates(target, metrics, texts, options.rounds, options.seconds))
+    from services.embedder.backends.torch_device import peak_flops  # brings torch, which other parts do without
+
     peak = peak_flops(options.device, figures["dtype"])
     needed = flops_per_token(Path(model) / "config.json", figures["tokens_a_text"])
     return figures | {
@@ -115,21 +114,3 @@ def flops_per_token(config: Path, tokens_a_text: float) -> float:
     hidden, wide = told["hidden_size"], told["intermediate_size"]
     weights = 4 * hidden * hidden + 2 * hidden * wide
     return float(told["num_hidden_layers"] * (2 * weights + 4 * tokens_a_text * hidden))
-
-
-def peak_flops(device: str, dtype: str) -> float:
-    """The best rate of a product of two large matrices on the device, in the model's type."""
-    import torch
-
-    side = _SIDE.get(device.partition(":")[0], _SIDE_ELSEWHERE)
-    matrix = torch.randn(side, side, device=device, dtype=getattr(torch, dtype))
-    best = 0.0
-    for _ in range(_PRODUCTS):
-        began = time.perf_counter()
-        matrix @ matrix
-        if device.startswith("cuda"):
-            torch.cuda.synchronize()
-        elif device.startswith("mps"):
-            torch.mps.synchronize()
-        best = max(best, 2 * side**3 / (time.perf_counter() - began))
-    return best

@@ -89,6 +89,17 @@ class Pausing(Database):
 
         return await super().located_transaction(paused, **options)
 
+    async def located_statement(self, work, **options):
+        async def paused(connection):
+            recorded = await work(connection)
+            if recorded:
+                self.written.set()
+                await self.go_on.wait()
+            return recorded
+
+        # What commits by itself does so where its transaction ends.
+        return await super().located_transaction(paused, **options)
+
 
 async def until_blocked_or_done(dsn, task):
     """Until the task has ended, or its session waits for a lock."""
@@ -115,7 +126,8 @@ async def test_crossing_writes_end_as_one_after_the_other(dsn, database, name, t
     pausing = Pausing.open(database._settings)
     await applier.apply(there)
     one = asyncio.create_task(Applier(pausing, assertion_count).apply(first))
-    await pausing.written.wait()
+    async with asyncio.timeout(30):
+        await pausing.written.wait()
     other = asyncio.create_task(applier.apply(second))
     await until_blocked_or_done(dsn, other)
     pausing.go_on.set()

@@ -1,6 +1,7 @@
 """The device that torch runs a model on."""
 
 import platform
+import time
 from typing import cast
 
 import torch
@@ -8,6 +9,11 @@ import torch
 from services.embedder.backends.device_plan import Device
 from services.embedder.backends.processors import automatic_threads
 from services.embedder.settings import EmbedderSettings
+
+# The matrices by which a device's peak is told: large enough to fill it.
+_SIDE = {"cpu": 1024}
+_SIDE_ELSEWHERE = 8192
+_PRODUCTS = 20
 
 
 def described(wanted: str) -> Device:
@@ -33,6 +39,22 @@ def pin_threads(device: Device, settings: EmbedderSettings) -> int:
 def torch_dtype(name: str) -> torch.dtype:
     """Returns torch's own name of a type."""
     return cast("torch.dtype", getattr(torch, name))
+
+
+def peak_flops(device: str, dtype: str) -> float:
+    """The best rate of a product of two large matrices on the device, in the model's type, a second."""
+    side = _SIDE.get(device.partition(":")[0], _SIDE_ELSEWHERE)
+    matrix = torch.randn(side, side, device=device, dtype=torch_dtype(dtype))
+    best = 0.0
+    for _ in range(_PRODUCTS):
+        began = time.perf_counter()
+        matrix @ matrix
+        if device.startswith("cuda"):
+            torch.cuda.synchronize()
+        elif device.startswith("mps"):
+            torch.mps.synchronize()
+        best = max(best, 2 * side**3 / (time.perf_counter() - began))
+    return best
 
 
 def _best() -> str:
