@@ -38,6 +38,10 @@ PAST = {"changes", "fact_versions", "entity_versions", "link_versions"}
 JOURNALS = {"snapshots", "vault_runs"}
 # What reads leave.
 READS = {"context_traces"}
+# What was taken away, and that it was: a store that never held it is in the same state.
+ERASURE = {"audit_events", "erasure_receipts", "struck_evidence", "tombstones"}
+# What is extracted is an observation like any other.
+EXTRACTION = {"derivations", "extraction_queue", "stripped"}
 NOT_STATE = {
     "embedding_backlog",
     "embedding_queue",
@@ -49,6 +53,8 @@ NOT_STATE = {
     *PAST,
     *JOURNALS,
     *READS,
+    *ERASURE,
+    *EXTRACTION,
 }
 
 

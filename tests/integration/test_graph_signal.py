@@ -189,6 +189,10 @@ async def test_24_a_search_does_not_walk_through_what_is_hidden(seed: Seed, data
         await seed.passage(3, key, f"{key} quaternion", scopes=labels)
     made = await seed.fact("page:gateway", "USES", "page:vault", [seen])
     await seed.link("page:vault", "HOLDS", "page:certificate", [seen])
+    # To whom no edge is open there is no graph; this one leads nowhere else.
+    for key in ("page:lamp", "page:shade"):
+        await seed.entity(key, title=key)
+    await seed.link("page:lamp", "HAS", "page:shade", [seen])
     for number in range(30):
         await seed.note(f"note {number}", f"note {number}")
 

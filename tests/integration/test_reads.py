@@ -196,10 +196,8 @@ async def test_what_is_not_there_is_not_found(reader: ReaderServiceStub, method:
 
 
 async def test_what_is_not_built_yet_is_unimplemented(reader: ReaderServiceStub) -> None:
-    with pytest.raises(grpc.aio.AioRpcError) as caught:
-        await reader.GetExtractionQueue(pb.GetExtractionQueueRequest(namespace=NAMESPACE))
-
-    assert caught.value.code() is grpc.StatusCode.UNIMPLEMENTED
+    changes = reader.Watch(pb.WatchRequest(namespace=NAMESPACE))
+    assert await changes.code() is grpc.StatusCode.UNIMPLEMENTED
 
 
 # --- Sources and chunks ----------------------------------------------------------------------------------------------
