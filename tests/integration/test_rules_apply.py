@@ -21,7 +21,7 @@ from services.reader.retrieval.signals import Mode
 from services.reader.rows import Filter
 from services.reader.store import Store
 from services.reader.view import View
-from shared.authentication.caller import READ, Caller
+from shared.authentication.caller import READ, Caller, Grant
 from shared.database import Database
 from tests.integration.writing import NAMESPACE, Writer, observation
 
@@ -68,7 +68,7 @@ async def ruled(writer: Writer) -> Writer:
 async def given(database: Database, **caller: Any) -> set[str]:
     """The rules that a caller gets, the same by search and in a pack."""
     retriever = Retriever(Store(database), EmbedderClient("", timeout_s=1, cached_queries=0), exact_scan_rows=1_000)
-    made = Caller(subject="s", namespaces=("*",), permissions=frozenset({READ}), **caller)
+    made = Caller(subject="s", grants=(Grant(("*",), frozenset({READ})),), **caller)
     context = ReadContext(Store(database), View.of(made, NAMESPACE), timeout_s=30)
     query = Query("obey the rule", Mode.LEXICAL, Filter(), limit=50)
     found = await search(context, retriever, query)

@@ -92,14 +92,6 @@ async def test_replicas_that_start_together_make_one_schema(empty_dsn):
     assert await query(empty_dsn, "SELECT FROM observations")
 
 
-async def test_what_is_not_there_yet_says_so(writer):
-    """OP-2: a method of the contract that this version lacks is UNIMPLEMENTED, with its name."""
-    from palimpsest.v1 import writer_service_pb2 as pb
-
-    error = await failure(writer.stub.AppendAudit(pb.AppendAuditRequest(namespace="demo")))
-    assert (error.code(), reason(error)) == (grpc.StatusCode.UNIMPLEMENTED, "NOT_IMPLEMENTED")
-
-
 @pytest.mark.parametrize("name", ["liveness", "startup", NAME, ""])
 async def test_health_of_a_running_writer(writer, name):
     """OP-1: all names of the health protocol are SERVING."""
