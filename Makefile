@@ -38,8 +38,8 @@ lint: $(DEV) ## ruff: rules and format
 types: $(DEV) ## mypy, strict
 	$(BIN)/mypy
 
-unit: $(DEV) ## the tests alone; ARGS="tests/unit -k name"
-	$(BIN)/python -m pytest $(ARGS)
+unit: $(DEV) ## the tests alone, two files at a time; ARGS="tests/unit -k name"
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile $(ARGS)
 
 protos: $(DEV) ## lint the contract, then generate the stubs
 	$(BIN)/buf lint protos

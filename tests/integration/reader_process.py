@@ -15,13 +15,14 @@ from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
 
 from services.embedder.backend import Backend
 from services.embedder.backends.selection import load_backend
+from services.embedder.service import NAME as EMBEDDER
 from services.embedder.service import build_service as build_embedder
 from services.embedder.settings import EmbedderSettings
 from services.reader.service import build_service
 from services.reader.settings import ReaderSettings
 from shared.settings import DatabaseSettings
 from tests.integration.reader_seed import Seed
-from tests.integration.writing import serving
+from tests.integration.writing import serving, until_serving
 
 OPTIONS = (("grpc.max_receive_message_length", 32 * 1024 * 1024),)
 
@@ -56,6 +57,7 @@ async def embedding_served() -> AsyncIterator[Vectors]:
     model = bundled_model()
     service = build_embedder(EmbedderSettings(), load=lambda settings: model)
     async with serving(service) as target, grpc.aio.insecure_channel(target) as channel:
+        await until_serving(channel, EMBEDDER)
         stub = EmbedderServiceStub(channel)
         served = await stub.GetModel(embedding.GetModelRequest(), wait_for_ready=True, timeout=30)
         yield Vectors(target, stub, served.fingerprint.id, served.fingerprint.dimension)
