@@ -16,11 +16,10 @@ from typing import TYPE_CHECKING, Literal, Self, TypeAlias, TypeVar
 
 import asyncpg
 from asyncpg.pool import PoolConnectionProxy
-from prometheus_client import Counter
 
-from shared import sqlstate
-from shared.consistency_token import Position, record_end, require_same_history
-from shared.errors import DatabaseUnavailable, DeadlineExceeded, ReplicaBehind, WriteContention
+from shared import database_metrics, sqlstate
+from shared.consistency_token import Freshness, Position, record_end
+from shared.errors import DatabaseUnavailable, DeadlineExceeded, WriteContention
 from shared.settings import DatabaseSettings
 from shared.sqlstate import Conflict, StatementFailed
 
@@ -47,11 +46,6 @@ FIRST_BACKOFF_S = 0.01
 POLL_INTERVAL_S = 0.002
 # The server gives up a little before we do: then the connection stays usable, and no second one is opened to cancel.
 STATEMENT_SHARE = 0.95
-
-CONFLICTS = Counter(
-    "palimpsest_transaction_conflicts", "Transactions rolled back by a conflict, by SQLSTATE.", ["sqlstate"]
-)
-CONTENTIONS = Counter("palimpsest_transaction_contentions", "Transactions given up after the last retry.")
 
 _DRIVER_ERRORS = (asyncpg.PostgresError, asyncpg.InterfaceError, asyncpg.InternalClientError, ConnectionError)
 
@@ -152,21 +146,27 @@ class Notifications:
 
 
 class Database:
-    """One Postgres database, through a pool. json and jsonb go in and out as text, halfvec as its binary form."""
+    """One Postgres database, through a pool. json and jsonb go in and out as text, halfvec as its binary form.
 
-    def __init__(self, settings: DatabaseSettings) -> None:
+    Where it is a replica, `primary` answers reads that ask for what the replica does not show in time. It is closed by
+    its owner.
+    """
+
+    def __init__(self, settings: DatabaseSettings, primary: Database | None = None) -> None:
         self._settings = settings
+        self._primary = primary
         self._pool: Pool | None = None
         self._opening: asyncio.Task[Pool] | None = None
         self._ending = set[asyncio.Task[None]]()
         self._closed = False
         # Changes are logged, not each failure.
         self._reachable = True
+        database_metrics.watch_pool(self)
 
     @classmethod
-    def open(cls, settings: DatabaseSettings) -> Self:
+    def open(cls, settings: DatabaseSettings, primary: Database | None = None) -> Self:
         """A database that connects at first use, so it can be made before Postgres is there."""
-        return cls(settings)
+        return cls(settings, primary)
 
     async def close(self) -> None:
         """Close the pool; work that is still running gets `CLOSE_TIMEOUT_S` to end."""
@@ -181,14 +181,17 @@ class Database:
                 self._pool.terminate()
 
     @asynccontextmanager
-    async def connection(self, timeout_s: float | None = None) -> AsyncIterator[Connection]:
+    async def connection(
+        self, timeout_s: float | None = None, *, after: Freshness | None = None
+    ) -> AsyncIterator[Connection]:
         """A connection in autocommit. What runs longer than `timeout_s` is cancelled, in Postgres too.
 
-        Raises DeadlineExceeded, DatabaseUnavailable, WriteContention and StatementFailed.
+        Raises DeadlineExceeded, DatabaseUnavailable, WriteContention and StatementFailed, and for what is asked to be
+        seen with `after` ReplicaBehind and ConsistencyTokenForeign.
         """
         async with _deadline(timeout_s):
             try:
-                async with self._leased() as connection:
+                async with self._leased(after) as connection:
                     yield connection
             except Conflict:
                 raise WriteContention from None
@@ -201,9 +204,11 @@ class Database:
         isolation: Isolation = "read_committed",
         readonly: bool = False,
         settings: Mapping[str, str] = _NONE,
+        after: Freshness | None = None,
     ) -> T:
         """Run `work` in one transaction, under these settings of Postgres, and commit it; what only read is answered
-        before that, unless it is serializable and may still fail.
+        before that, unless it is serializable and may still fail. Begun where the server shows what is asked for with
+        `after`; else raises ReplicaBehind and ConsistencyTokenForeign.
 
         On a deadlock or serialization failure the whole of `work` runs again, so it must have no other effects;
         after `ATTEMPTS` it is given up with WriteContention. Within `timeout_s` for all attempts together, else
@@ -215,7 +220,7 @@ class Database:
             begin = _begin(until, isolation, readonly, settings)
             return await _committed(connection, begin, work, later=readonly and isolation != "serializable")
 
-        return await self._retried(attempt, timeout_s)
+        return await self._retried(attempt, timeout_s, after)
 
     async def located_transaction(
         self, work: Callable[[Connection], Awaitable[T]], *, timeout_s: float | None = None
@@ -242,6 +247,11 @@ class Database:
         async with self.connection(timeout_s) as connection:
             return await work(connection), await _position(connection)
 
+    def pool_use(self) -> tuple[int, int, int]:
+        """Connections that are used, that are idle, and that there may be at most."""
+        size, idle = (0, 0) if self._pool is None else (self._pool.get_size(), self._pool.get_idle_size())
+        return size - idle, idle, 0 if self._closed else self._settings.pool_max
+
     async def ping(self) -> None:
         """Raise DatabaseUnavailable or DeadlineExceeded unless Postgres answers now."""
         async with self.connection(PING_TIMEOUT_S) as connection:
@@ -255,28 +265,42 @@ class Database:
     async def replayed_position(self) -> Position:
         """What this server can show by now: the replayed position of a replica, the insert position of a primary."""
         async with self.connection(CONNECT_TIMEOUT_S) as connection:
-            [(system_identifier, timeline, lsn)] = await connection.fetch(_REPLAYED_POSITION)
-        return Position(system_identifier, timeline, lsn)
+            return await _replayed(connection)
 
     async def wait_until_replayed(self, asked: Position, *, timeout_s: float) -> None:
-        """Wait until this server shows the state at `asked`, holding no connection meanwhile.
+        """Wait until this server, and no other, shows the state at `asked`, holding no connection meanwhile.
 
         Raises ConsistencyTokenForeign where it never will, and ReplicaBehind where not within `timeout_s`.
         """
-        clock = asyncio.get_running_loop().time
-        begun = clock()
-        while True:
-            here = await self.replayed_position()
-            require_same_history(asked, here)
-            if here.timeline == asked.timeline and here.lsn >= asked.lsn:
-                return
-            waited_s = clock() - begun
-            if waited_s >= timeout_s:
-                raise ReplicaBehind(waited_ms=round(waited_s * 1000))
+        after = Freshness.within(timeout_s, asked)
+        while not after.is_shown_at(await self.replayed_position()):
+            if after.is_over:
+                raise after.behind()
             await asyncio.sleep(POLL_INTERVAL_S)
 
     @asynccontextmanager
-    async def _leased(self) -> AsyncIterator[Connection]:
+    async def _leased(self, after: Freshness | None) -> AsyncIterator[Connection]:
+        """A connection to a server that shows `after`: this one, or the primary where this one does not in time.
+
+        The position is read on the connection that is given out: behind one address there may be several replicas.
+        Between two looks no connection is held.
+        """
+        while True:
+            async with self._lease() as connection:
+                if after is None or after.is_shown_at(await _replayed(connection)):
+                    yield connection
+                    return
+            if after.is_over:
+                break
+            await asyncio.sleep(POLL_INTERVAL_S)
+        if self._primary is None:
+            raise after.behind()
+        FALLBACKS.inc()
+        async with self._primary._leased(after) as connection:
+            yield connection
+
+    @asynccontextmanager
+    async def _lease(self) -> AsyncIterator[Connection]:
         connection = await self._acquire()
         try:
             yield connection
@@ -294,25 +318,31 @@ class Database:
             else:
                 await self._release(connection)
 
-    async def _retried(self, attempt: Callable[[Connection, float | None], Awaitable[T]], timeout_s: float | None) -> T:
+    async def _retried(
+        self,
+        attempt: Callable[[Connection, float | None], Awaitable[T]],
+        timeout_s: float | None,
+        after: Freshness | None = None,
+    ) -> T:
         """Attempts a transaction, which ends by the moment given to it, until it meets no conflict, or too many."""
         until = None if timeout_s is None else asyncio.get_running_loop().time() + timeout_s
         async with _deadline(timeout_s):
             for number in range(ATTEMPTS):
                 try:
-                    async with self._leased() as connection:
+                    async with self._leased(after) as connection:
                         return await attempt(connection, until)
                 except Conflict as conflict:
-                    CONFLICTS.labels(conflict.args[0]).inc()
+                    database_metrics.conflicts.labels(conflict.args[0]).inc()
                 # Random, so that those who collided don't collide again.
                 await asyncio.sleep(random.uniform(0, FIRST_BACKOFF_S * 2**number))
-            CONTENTIONS.inc()
+            database_metrics.contentions.inc()
             raise WriteContention
 
     async def _acquire(self) -> Connection:
         try:
             pool = await self._opened_pool()
-            connection = await pool.acquire(timeout=ACQUIRE_TIMEOUT_S)
+            with database_metrics.connection_wait_s.time():
+                connection = await pool.acquire(timeout=ACQUIRE_TIMEOUT_S)
         except (*_DRIVER_ERRORS, OSError, ValueError) as error:
             # A TimeoutError is an OSError: no connection became free, or none could be made in time.
             if self._reachable:
@@ -328,11 +358,12 @@ class Database:
     async def listening(self, channel: str) -> AsyncIterator[Notifications]:
         """Hear each NOTIFY on `channel` while the block runs, on a connection of its own beside the pool.
 
-        Behind a pooler in transaction mode nothing is heard, so `wait` always with a timeout. Raises
-        DatabaseUnavailable, also out of `wait` when the connection is lost: then enter again.
+        Through a pooler in transaction mode nothing is heard, so `wait` always with a timeout; `listen_dsn` leads past
+        it. Raises DatabaseUnavailable, also out of `wait` when the connection is lost: then enter again.
         """
+        dsn = self._settings.listen_dsn or self._settings.dsn
         try:
-            connection = await asyncpg.connect(self._settings.dsn, timeout=CONNECT_TIMEOUT_S)
+            connection = await asyncpg.connect(dsn, timeout=CONNECT_TIMEOUT_S)
         except (*_DRIVER_ERRORS, OSError):
             raise DatabaseUnavailable from None
         notifications = Notifications()
@@ -369,6 +400,7 @@ class Database:
             max_cacheable_statement_size=0,
             timeout=CONNECT_TIMEOUT_S,
             connection_class=_Session,
+            init=database_metrics.observe_statements,
             setup=lambda connection: connection.learn_halfvec(),
             server_settings={"application_name": "palimpsest"},
         )
@@ -423,6 +455,11 @@ async def _committed(
 async def _position(connection: Connection) -> Position:
     [(system_identifier, timeline, lsn, segment_bytes, block_bytes)] = await connection.fetch(_WRITE_POSITION)
     return Position(system_identifier, timeline, record_end(lsn, block_bytes, segment_bytes))
+
+
+async def _replayed(connection: Connection) -> Position:
+    [(system_identifier, timeline, lsn)] = await connection.fetch(_REPLAYED_POSITION)
+    return Position(system_identifier, timeline, lsn)
 
 
 @asynccontextmanager

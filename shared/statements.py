@@ -20,6 +20,7 @@ from pathlib import Path
 _HEADING = re.compile(r"^--\s*(name|fragment):(.*)$")
 _SNAKE_CASE = re.compile(r"[a-z][a-z0-9_]*")
 _IDENTIFIER = re.compile(r"[a-z0-9_]+")
+_NAMED = "-- name: "
 # A brace within quotes is an array literal, as in '{1,1}'.
 _PLACEHOLDER = re.compile(r"(?<!['\w])\{([a-z][a-z0-9_]*)\}")
 
@@ -83,8 +84,15 @@ def load_statements(path: Path, *others: Statements) -> Statements:
         if not body:
             raise StatementFileError(f"{where}: {name} has no SQL")
         # The name stays in the text, so that a trace or pg_stat_statements tells which statement it was.
-        found[sort][name] = f"-- name: {name}\n{body}" if sort == "name" else body
+        found[sort][name] = f"{_NAMED}{name}\n{body}" if sort == "name" else body
     return Statements(found["name"], found["fragment"], path)
+
+
+def statement_name(text: str) -> str:
+    """The name that a statement from a file has; of others, such as COMMIT, the first word."""
+    if text.startswith(_NAMED):
+        return text[len(_NAMED) : text.index("\n")]
+    return text.split(None, 1)[0].rstrip(";").upper() if text.strip() else ""
 
 
 def _blocks(text: str) -> Iterator[tuple[int, str, str, str]]:

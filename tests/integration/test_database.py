@@ -7,7 +7,6 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from prometheus_client import REGISTRY
 
 from shared import database as database_module
 from shared.database import Connection, Database, StatementFailed
@@ -15,13 +14,14 @@ from shared.embedded_postgres import EmbeddedPostgres, start
 from shared.errors import DatabaseUnavailable, DeadlineExceeded, WriteContention
 from shared.halfvec import decode_halfvec, encode_halfvec
 from shared.settings import DatabaseSettings
+from shared.telemetry import registry
 
 SLOW = "SELECT pg_sleep(600)"
 SOON_S = 30.0
 
 
 def metric(name: str, **labels: str) -> float:
-    return REGISTRY.get_sample_value(name, labels) or 0.0
+    return registry.get_sample_value(name, labels) or 0.0
 
 
 async def count_running(database: Database, statement: str) -> int:

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from shared.statements import StatementFileError, Statements, load_statements
+from shared.statements import StatementFileError, Statements, load_statements, statement_name
 
 FILE = """\
 -- All about chunks.
@@ -117,3 +117,10 @@ def test_fragments_are_put_where_they_are_named_and_chosen(tmp_path: Path) -> No
 def test_fragments_leave_no_placeholder_open(tmp_path: Path, parts: dict[str, str]) -> None:
     with pytest.raises(ValueError, match=r"placeholders|is no table name"):
         load(tmp_path, FRAGMENTS).with_table("nearest", **parts)
+
+
+def test_a_statement_is_known_by_its_name_and_others_by_their_first_word(tmp_path: Path) -> None:
+    """OP-3: what a span of a statement is called; never by what it holds."""
+    assert statement_name(load(tmp_path, FILE).claim_chunks) == "claim_chunks"
+    assert statement_name("BEGIN ISOLATION LEVEL read committed; SET LOCAL x = 1") == "BEGIN"
+    assert [statement_name(text) for text in ("commit;", "\n SELECT 'secret'", "")] == ["COMMIT", "SELECT", ""]
