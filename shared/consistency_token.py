@@ -9,9 +9,11 @@ from __future__ import annotations
 import base64
 import binascii
 import struct
-from typing import NamedTuple
+import time
+from dataclasses import dataclass, field
+from typing import NamedTuple, Self
 
-from shared.errors import ConsistencyTokenForeign, InvalidField, Violation
+from shared.errors import ConsistencyTokenForeign, InvalidField, ReplicaBehind, Violation
 
 _VERSION = 1
 _BODY = struct.Struct(">BqIQ")
@@ -24,6 +26,46 @@ class Position(NamedTuple):
     system_identifier: int
     timeline: int
     lsn: int
+
+
+@dataclass(frozen=True, slots=True)
+class Freshness:
+    """The positions that a read asks to see, all of them, and until when a server that lags behind is waited for."""
+
+    positions: tuple[Position, ...]
+    until: float
+    """By `time.monotonic()`, in seconds, as `begun`."""
+    begun: float = field(default_factory=time.monotonic)
+
+    @classmethod
+    def within(cls, wait_s: float, *positions: Position) -> Self:
+        """Waited for so many seconds from now."""
+        begun = time.monotonic()
+        return cls(positions, begun + wait_s, begun)
+
+    def also(self, position: Position) -> Freshness:
+        """The same, and this position too."""
+        return Freshness((*self.positions, position), self.until, self.begun)
+
+    def is_shown_at(self, here: Position) -> bool:
+        """Whether a server that has come so far shows all of it. Raises ConsistencyTokenForeign where it never will."""
+        for asked in self.positions:
+            require_same_history(asked, here)
+        return all(here.timeline == asked.timeline and here.lsn >= asked.lsn for asked in self.positions)
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it is waited for no longer."""
+        return time.monotonic() >= self.until
+
+    @property
+    def waited_s(self) -> float:
+        """Since when it is waited for."""
+        return time.monotonic() - self.begun
+
+    def behind(self) -> ReplicaBehind:
+        """The error of a server that has not come so far."""
+        return ReplicaBehind(waited_ms=round(self.waited_s * 1000))
 
 
 def encode(position: Position) -> str:

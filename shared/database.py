@@ -288,14 +288,15 @@ class Database:
         while True:
             async with self._lease() as connection:
                 if after is None or after.is_shown_at(await _replayed(connection)):
+                    _observe_wait(after, "met")
                     yield connection
                     return
             if after.is_over:
                 break
             await asyncio.sleep(POLL_INTERVAL_S)
+        _observe_wait(after, "failed" if self._primary is None else "primary")
         if self._primary is None:
             raise after.behind()
-        FALLBACKS.inc()
         async with self._primary._leased(after) as connection:
             yield connection
 
@@ -455,6 +456,11 @@ async def _committed(
 async def _position(connection: Connection) -> Position:
     [(system_identifier, timeline, lsn, segment_bytes, block_bytes)] = await connection.fetch(_WRITE_POSITION)
     return Position(system_identifier, timeline, record_end(lsn, block_bytes, segment_bytes))
+
+
+def _observe_wait(after: Freshness | None, end: str) -> None:
+    if after is not None:
+        database_metrics.consistency_wait_s.labels(end).observe(after.waited_s)
 
 
 async def _replayed(connection: Connection) -> Position:

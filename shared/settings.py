@@ -24,6 +24,11 @@ class DatabaseSettings(BaseSettings):
     model_config = _FROM_ENVIRONMENT
 
     dsn: str = Field(default="", repr=False, description="postgresql://user:password@host:port/database")
+    listen_dsn: str = Field(
+        default="",
+        repr=False,
+        description="the server itself, for LISTEN, where `dsn` leads to a pooler in transaction mode; empty: the same",
+    )
     pool_min: int = Field(default=1, ge=0)
     pool_max: int = Field(default=10, ge=1)
     statement_cache_size: int = Field(default=1024, ge=0, description="0 behind a PgBouncer older than 1.21")

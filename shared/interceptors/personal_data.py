@@ -96,7 +96,8 @@ class PersonalData:
     async def failed(self, method: str, request: Any, error: PalimpsestError) -> None:
         """Masks what an error tells, unless the audit says that it leaves. Where nobody knows whether to, it does."""
         try:
-            protection = await self._protection(request)
+            # What the call did not wait for in time is not waited for again.
+            protection = await self._protection(request, waits=False)
             if not protection.is_on:
                 return
             masking = Masking(protection.secret)
@@ -111,12 +112,12 @@ class PersonalData:
             masking = Masking()
         _mask_error(masking, error)
 
-    async def _protection(self, request: Any) -> Protection:
+    async def _protection(self, request: Any, *, waits: bool = True) -> Protection:
         """The protection of the namespace that a request is about; of a stream of requests that of any of theirs."""
         token = getattr(request, "consistency_token", "")
         found = Protection(is_on=False)
         for namespace in getattr(request, "namespaces", None) or _only(getattr(request, "namespace", "")):
-            one = await self.protections.of(namespace, token=token, timeout_s=_timeout_s())
+            one = await self.protections.of(namespace, token=token, timeout_s=_timeout_s(), waits=waits)
             found = one if one.is_on else found
         return found
 
@@ -131,6 +132,7 @@ class PersonalData:
             keys=keys,
             fact_ids=[key for key in keys if key.startswith("fact-")],
             pack_id=getattr(request, "pack_id", ""),
+            token=getattr(request, "consistency_token", ""),
             timeout_s=_timeout_s(),
         )
         for said in declarations(response):
