@@ -61,14 +61,7 @@ WHERE f.namespace = $1
     AND (f.valid_from IS NULL OR f.valid_from <= now())
     AND (f.valid_to IS NULL OR f.valid_to > now())
     AND visible(f.restricting, $2, $3)
-    AND ($3 OR (
-        NOT EXISTS (
-            SELECT FROM entities AS e
-            WHERE e.namespace = $1 AND e.natural_key IN (f.subject_key, f.object_key)
-                AND NOT visible(e.restricting, $2, $3))
-        AND EXISTS (
-            SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
-            WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id AND visible(o.restricting, $2, $3))));
+    AND {fact_is_visible};
 
 -- name: conflicts_by_age
 -- Pairs of facts that hold at one time of a predicate of $5, which has one object, with different objects: how many are at
@@ -80,14 +73,7 @@ WITH shown AS NOT MATERIALIZED (
         AND NOT p.hidden AND p.status IN (1, 3)
         AND (f.expires_at IS NULL OR f.expires_at > now())
         AND visible(f.restricting, $2, $3)
-        AND ($3 OR (
-            NOT EXISTS (
-                SELECT FROM entities AS e
-                WHERE e.namespace = $1 AND e.natural_key IN (f.subject_key, f.object_key)
-                    AND NOT visible(e.restricting, $2, $3))
-            AND EXISTS (
-                SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
-                WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id AND visible(o.restricting, $2, $3))))
+        AND {fact_is_visible}
 ),
 pairs AS (
     SELECT extract(epoch FROM now() - greatest(one.recorded_at, other.recorded_at)) AS age_s

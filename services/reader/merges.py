@@ -5,9 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from services.reader.store import Snapshot
+from services.reader.visibility import VISIBILITY
 from shared.statements import load_statements
 
-_SQL = load_statements(Path(__file__).with_name("curation.sql"))
+_SQL = load_statements(Path(__file__).with_name("curation.sql"), VISIBILITY)
 
 
 async def keys_of(snapshot: Snapshot, *keys: str) -> list[str]:

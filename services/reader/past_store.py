@@ -10,10 +10,11 @@ from typing import Any
 from services.reader.rows import Row
 from services.reader.selections import EdgeSelection, FactSelection
 from services.reader.store import Snapshot
+from services.reader.visibility import VISIBILITY
 from shared.database import Database
 from shared.statements import load_statements
 
-_SQL = load_statements(Path(__file__).with_name("past_store.sql"))
+_SQL = load_statements(Path(__file__).with_name("past_store.sql"), VISIBILITY)
 
 # What a row of the present has beside its table's columns, and no former version: it is not told of the past.
 _ONLY_NOW: Mapping[str, Any] = {

@@ -72,10 +72,7 @@ WHERE visible(f.restricting, $2, $3)
         WHERE present.namespace = $1 AND present.fact_id = f.fact_id
             AND NOT present.withdrawn AND visible(present.restricting, $2, $3))
     AND ($3 OR (
-        NOT EXISTS (
-            SELECT FROM entities AS e
-            WHERE e.namespace = $1 AND e.natural_key IN (f.subject_key, f.object_key)
-                AND NOT visible(e.restricting, $2, $3))
+        {ends_are_visible}
         AND EXISTS (
             SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
             WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id AND visible(o.restricting, $2, $3)

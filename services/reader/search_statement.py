@@ -10,10 +10,11 @@ from typing import Any
 from services.reader.retrieval import tuning
 from services.reader.retrieval.time_expressions import Window
 from services.reader.rows import Filter
+from services.reader.visibility import VISIBILITY
 from shared.namespace_defaults import TEXT_SEARCH_CONFIGURATIONS
 from shared.statements import load_statements
 
-SQL = load_statements(Path(__file__).with_name("search_store.sql"))
+SQL = load_statements(Path(__file__).with_name("search_store.sql"), VISIBILITY)
 
 SETTINGS = {
     # Until it is known how large the namespace is: what is asked first has one plan.

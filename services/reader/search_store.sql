@@ -24,13 +24,8 @@
 EXISTS (
             SELECT FROM facts AS f
             WHERE f.namespace = $1 AND f.fact_id = p.owner_key
-                AND NOT EXISTS (
-                    SELECT FROM entities AS e
-                    WHERE e.namespace = $1 AND e.natural_key IN (f.subject_key, f.object_key)
-                        AND NOT visible(e.restricting, $2, $3))
-                AND EXISTS (
-                    SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
-                    WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id AND visible(o.restricting, $2, $3)))
+                AND {ends_are_visible}
+                AND {evidence_is_visible})
 
 -- fragment: planned
 -- How what follows is planned, by whether the namespace is small, whoever sees what is in it. All that is searched there is

@@ -18,6 +18,7 @@ from services.reader.search_statement import SETTINGS, VectorTable, names_statem
 from services.reader.search_statement import SQL as _SEARCH
 from services.reader.selections import EdgeSelection, FactSelection
 from services.reader.view import View, rule_holders
+from services.reader.visibility import VISIBILITY
 from shared.database import Connection, Database
 from shared.namespace_defaults import TEXT_SEARCH_CONFIGURATIONS
 from shared.statements import load_statements
@@ -26,7 +27,7 @@ T = TypeVar("T")
 
 _DIGIT = re.compile(r"[0-9]")
 
-_SQL = load_statements(Path(__file__).with_name("store.sql"))
+_SQL = load_statements(Path(__file__).with_name("store.sql"), VISIBILITY)
 
 
 @dataclass(frozen=True, slots=True)

@@ -105,9 +105,7 @@ WHERE f.namespace = $1 AND f.fact_id = ANY ($4)
     AND visible(f.restricting, $2, $3)
     AND NOT f.withdrawn
     AND ($3 OR evidence.ids IS NOT NULL)
-    AND NOT EXISTS (
-        SELECT FROM entities AS e
-        WHERE e.namespace = $1 AND e.natural_key IN (f.subject_key, f.object_key) AND NOT visible(e.restricting, $2, $3));
+    AND {ends_are_visible};
 
 -- name: list_fact_ids
 -- Facts by subject, predicate, start (an unknown one last) and id, at most $4. $5 keys of the subject, $6 predicate, $7 and $8 type
@@ -128,14 +126,7 @@ WHERE f.namespace = $1
         AND (f.obsolete_at IS NULL OR f.obsolete_at > coalesce($9, now()))
         AND (f.valid_from IS NULL OR f.valid_from <= coalesce($9, now()))
         AND (f.valid_to IS NULL OR f.valid_to > coalesce($9, now()))))
-    AND ($3 OR (
-        NOT EXISTS (
-            SELECT FROM entities AS e
-            WHERE e.namespace = $1 AND e.natural_key IN (f.subject_key, f.object_key)
-                AND NOT visible(e.restricting, $2, $3))
-        AND EXISTS (
-            SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
-            WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id AND visible(o.restricting, $2, $3))))
+    AND {fact_is_visible}
     AND ($11::text IS NULL OR (
         (f.subject_key, f.predicate) >= ($11, $12::text)
         AND (
@@ -262,14 +253,7 @@ LIMIT $6;
 SELECT EXISTS (
     SELECT FROM facts AS f
     WHERE f.namespace = $1 AND f.object_key IS NOT NULL AND visible(f.restricting, $2, $3)
-        AND ($3 OR (
-            NOT EXISTS (
-                SELECT FROM entities AS e
-                WHERE e.namespace = $1 AND e.natural_key IN (f.subject_key, f.object_key)
-                    AND NOT visible(e.restricting, $2, $3))
-            AND EXISTS (
-                SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
-                WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id AND visible(o.restricting, $2, $3))))
+        AND {fact_is_visible}
     UNION ALL
     SELECT FROM links AS l
     WHERE l.namespace = $1
@@ -326,14 +310,7 @@ SELECT
     observed.latest AS last_recorded_at,
     (SELECT count(*) FROM entities WHERE namespace = $1 AND NOT withdrawn AND visible(restricting, $2, $3)) AS entities,
     (SELECT count(*) FROM facts AS f
-     WHERE f.namespace = $1 AND NOT f.withdrawn AND visible(f.restricting, $2, $3) AND ($3 OR (
-        NOT EXISTS (
-            SELECT FROM entities AS e
-            WHERE e.namespace = $1 AND e.natural_key IN (f.subject_key, f.object_key)
-                AND NOT visible(e.restricting, $2, $3))
-        AND EXISTS (
-            SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
-            WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id AND visible(o.restricting, $2, $3))))) AS facts,
+     WHERE f.namespace = $1 AND NOT f.withdrawn AND visible(f.restricting, $2, $3) AND {fact_is_visible}) AS facts,
     (SELECT count(*) FROM links AS l
      WHERE l.namespace = $1 AND NOT l.withdrawn AND NOT EXISTS (
         SELECT FROM entities AS e

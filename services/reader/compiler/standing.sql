@@ -25,13 +25,8 @@ SELECT
         visible(coalesce(p.restricting, '{}'), $2, $3)
         AND visible(coalesce(f.restricting, e.restricting, '{}'), $2, $3)
         AND (f.fact_id IS NULL OR (
-            NOT EXISTS (
-                SELECT FROM entities AS ends
-                WHERE ends.namespace = $1 AND ends.natural_key IN (f.subject_key, f.object_key)
-                    AND NOT visible(ends.restricting, $2, $3))
-            AND (f.evidence_lost OR EXISTS (
-                SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
-                WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id AND visible(o.restricting, $2, $3)))))
+            {ends_are_visible}
+            AND (f.evidence_lost OR {evidence_is_visible})))
     ) AS is_visible,
     applicable(coalesce(p.applies, f.applies, e.applies, '{}'), $7)
         AND {is_meant} AS is_applicable,

@@ -12,9 +12,10 @@ from services.reader.namespaces import acting
 from services.reader.queries.get_extraction_queue import SQL as EXTRACTION
 from services.reader.rows import Row
 from services.reader.store import Snapshot
+from services.reader.visibility import VISIBILITY
 from shared.statements import load_statements
 
-_SQL = load_statements(Path(__file__).parents[1] / "curation.sql")
+_SQL = load_statements(Path(__file__).parents[1] / "curation.sql", VISIBILITY)
 
 EXPIRES_WITHIN = timedelta(days=30)
 _MINUTE_S, _HOUR_S, _DAY_S = 60, 3_600, 86_400

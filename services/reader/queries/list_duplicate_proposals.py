@@ -9,12 +9,13 @@ from services.reader.context import ReadContext
 from services.reader.pages import Page, PageRequest
 from services.reader.rows import Row
 from services.reader.store import Snapshot
+from services.reader.visibility import VISIBILITY
 from shared.statements import load_statements
 
 PROPOSED = 1
 """The state that is listed unless another is asked for; a number of DuplicateState."""
 
-_SQL = load_statements(Path(__file__).parents[1] / "curation.sql")
+_SQL = load_statements(Path(__file__).parents[1] / "curation.sql", VISIBILITY)
 
 
 async def list_duplicate_proposals(context: ReadContext, page: PageRequest, *, state: int) -> Page[Row]:
