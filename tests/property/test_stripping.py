@@ -10,7 +10,7 @@ import textwrap
 from collections.abc import Callable
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from services.writer.capture.skeleton import has_letters, plain
@@ -223,13 +223,13 @@ TAGS = ("system-reminder", "tool_call")
 
 
 @given(st.one_of(st.sampled_from(ORDINARY), own, st.text()), items)
+# The name of the marker and words of an item are both the pack's; that an item begins between them is not said here.
+@example(text=ORDINARY[4], bodies=["alice alice alice alice", "alice alice alice works"])
 def test_what_people_write_stays(text: str, bodies: list[str]) -> None:
     """CP-2: even where they say the same as an item, or quote a part of it."""
     said = "\n".join([text, *bodies[:1], text])
     known = knowing(rendered(bodies, 7))
-    # Beside a marker that somebody writes about, words of a told item are taken for a part of its block.
-    is_quoted = len(plain(bodies[0])) < 100 and "palimpsest-context" not in text
-    for each in (text, said if is_quoted else text):
+    for each in (text, said if len(plain(bodies[0])) < 100 else text):
         assert stripped(each, known, TAGS)[1:] == (0, 0)
         assert stripped(each, known, TAGS).text in ("", each)
 

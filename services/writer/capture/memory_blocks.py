@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import re
 from bisect import bisect_left
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from services.writer.capture.skeleton import Skeleton, has_letters
 from services.writer.capture.text_cut import Range, is_bare, line_of, merged, without
@@ -55,29 +55,30 @@ def pack_ids(text: str) -> list[str]:
 
 def _known_blocks(text: str, packs: ToldPacks) -> Iterator[Range]:
     skeleton = Skeleton.of(text)
-    for pack, match in packs.passages(skeleton.letters):
-        if _is_rendered(text, skeleton, pack, match):
-            start, end = _trimmed(text, skeleton, match)
+    for pack, parts in packs.passages(skeleton.letters):
+        if _is_rendered(text, skeleton, pack, parts):
+            start, end = _trimmed(text, skeleton, parts[0].start, parts[-1].end)
             if start < end:
                 first, last = skeleton.places[start], skeleton.ends[end - 1]
                 yield _with_signs_before(text, first), _with_signs_behind(text, last)
 
 
-def _is_rendered(text: str, skeleton: Skeleton, pack: ToldPack, match: Match) -> bool:
-    size = match.end - match.start
+def _is_rendered(text: str, skeleton: Skeleton, pack: ToldPack, parts: Sequence[Match]) -> bool:
+    """Whether a memory must have said it: by the letters that are the pack's, not by what stands between them."""
+    size = sum(part.end - part.start for part in parts)
     if size >= _LONG:
         return True
     if size < _SHORTEST:
         return False
-    if pack.has_seam(match.in_pack, match.pack_end):
+    if any(pack.has_seam(part.in_pack, part.pack_end) for part in parts):
         return True
-    place = skeleton.places[match.start]
-    return pack.is_head(match.in_pack) and _NUMBER_BEFORE.search(text, max(0, place - 8), place) is not None
+    place = skeleton.places[parts[0].start]
+    return pack.is_head(parts[0].in_pack) and _NUMBER_BEFORE.search(text, max(0, place - 8), place) is not None
 
 
-def _trimmed(text: str, skeleton: Skeleton, match: Match) -> tuple[int, int]:
+def _trimmed(text: str, skeleton: Skeleton, start: int, end: int) -> tuple[int, int]:
     """The letters less those shared by chance with the beginning of the line behind and the end of the line before."""
-    places, start, end = skeleton.places, match.start, match.end
+    places = skeleton.places
     last = line_of(text, places[end - 1])
     if has_letters(text, skeleton.ends[end - 1], last[1]):
         begun = bisect_left(places, last[0])

@@ -90,18 +90,18 @@ class ToldPacks:
             yield longest
             place = max(longest[1].end, place + 1)
 
-    def passages(self, letters: str) -> Iterator[tuple[ToldPack, Match]]:
-        """The same, parts of one pack as one where a few letters of it became others, as what is masked does."""
-        last: tuple[ToldPack, Match] | None = None
+    def passages(self, letters: str) -> Iterator[tuple[ToldPack, Sequence[Match]]]:
+        """The same, those of one pack together between which a few letters became others, as what is masked does."""
+        told: ToldPack | None = None
+        parts: list[Match] = []
         for pack, match in self.matches(letters):
-            if last is not None and last[0] is pack and _goes_on(last[1], match):
-                last = pack, Match(last[1].start, match.end, last[1].in_pack, match.pack_end)
-                continue
-            if last is not None:
-                yield last
-            last = pack, match
-        if last is not None:
-            yield last
+            if told is not None and not (told is pack and _goes_on(parts[-1], match)):
+                yield told, parts
+                parts = []
+            told = pack
+            parts.append(match)
+        if told is not None:
+            yield told, parts
 
     def _at(self, letters: str, place: int) -> Iterable[tuple[ToldPack, int]]:
         return self._seeds.get(letters[place : place + _SEED], ())
