@@ -1,5 +1,6 @@
 """`palimpsest authors`: whose captured messages become evidence."""
 
+from collections.abc import Callable, Iterable, Sequence
 from typing import Annotated
 
 import typer
@@ -45,9 +46,7 @@ def allow(
 ) -> None:
     """Let messages of authors become evidence from now on. Those that are stored stay as they are."""
     with connected(target, data) as connection:
-        held = _namespace(connection.client, namespace)
-        wanted = list(dict.fromkeys([*held.settings.capture_authors, *keys]))
-        _tell(_changed(connection.client, held, wanted, reason), as_json=as_json)
+        _change(connection.client, namespace, lambda allowed: dict.fromkeys([*allowed, *keys]), reason, as_json=as_json)
 
 
 @authors.command("forbid", epilog=EXIT_CODES_HELP)
@@ -61,9 +60,13 @@ def forbid(
 ) -> None:
     """Let messages of authors become nobody's evidence from now on. Those that are stored stay as they are."""
     with connected(target, data) as connection:
-        held = _namespace(connection.client, namespace)
-        wanted = [author for author in held.settings.capture_authors if author not in keys]
-        _tell(_changed(connection.client, held, wanted, reason), as_json=as_json)
+        _change(
+            connection.client,
+            namespace,
+            lambda allowed: [each for each in allowed if each not in keys],
+            reason,
+            as_json=as_json,
+        )
 
 
 def _namespace(client: Client, namespace: str) -> NamespaceMessage:
@@ -71,21 +74,26 @@ def _namespace(client: Client, namespace: str) -> NamespaceMessage:
     return response.namespace
 
 
-def _changed(client: Client, held: NamespaceMessage, wanted: list[str], reason: str) -> NamespaceMessage:
-    """The namespace with other authors. The other settings stay."""
-    version = held.settings_version
+def _change(
+    client: Client,
+    namespace: str,
+    wanted: Callable[[Sequence[str]], Iterable[str]],
+    reason: str,
+    *,
+    as_json: bool,
+) -> None:
+    """Makes the authors those that are wanted of the namespace's, and tells them. The other settings stay."""
+    held = _namespace(client, namespace)
+    version, authors = held.settings_version, list(wanted(held.settings.capture_authors))
     del held.settings.capture_authors[:]
-    held.settings.capture_authors.extend(wanted)
+    held.settings.capture_authors.extend(authors)
     request = UpdateNamespaceSettingsRequest(
         namespace=held.namespace, settings=held.settings, expected_version=version, reason=reason or "capture authors"
     )
     response: UpdateNamespaceSettingsResponse = client.writer.UpdateNamespaceSettings(request)
-    return response.namespace
-
-
-def _tell(namespace: NamespaceMessage, *, as_json: bool) -> None:
+    changed = response.namespace
     if as_json:
-        say_json(namespace)
+        say_json(changed)
     else:
-        allowed = ", ".join(namespace.settings.capture_authors) or "nobody"
-        say(f"Evidence in {namespace.namespace}: {allowed} (settings {namespace.settings_version})")
+        allowed = ", ".join(changed.settings.capture_authors) or "nobody"
+        say(f"Evidence in {changed.namespace}: {allowed} (settings {changed.settings_version})")

@@ -6,6 +6,13 @@
 RETURNING waiting.namespace, waiting.passage_id, waiting.embedding_hash, waiting.attempts, waiting.enqueued_at,
     waiting.leased_until, passages.title, passages.heading, passages.text
 
+-- fragment: leased_in_queue
+UPDATE embedding_queue AS waiting
+SET leased_until = clock_timestamp() + make_interval(secs => $2)
+FROM due JOIN passages USING (namespace, passage_id)
+WHERE waiting.namespace = due.namespace AND waiting.passage_id = due.passage_id
+{claimed}
+
 -- name: claim_newest
 -- Single writes that nobody has claimed yet, the newest first, leased, with what is to be embedded.
 WITH due AS (
@@ -16,11 +23,7 @@ WITH due AS (
     LIMIT $1
     FOR UPDATE SKIP LOCKED
 )
-UPDATE embedding_queue AS waiting
-SET leased_until = clock_timestamp() + make_interval(secs => $2)
-FROM due JOIN passages USING (namespace, passage_id)
-WHERE waiting.namespace = due.namespace AND waiting.passage_id = due.passage_id
-{claimed};
+{leased_in_queue};
 
 -- name: claim_oldest
 -- Those that have waited longest, of bulk ($3) or of single writes. Those that others are claiming are skipped.
@@ -32,11 +35,7 @@ WITH due AS (
     LIMIT $1
     FOR UPDATE SKIP LOCKED
 )
-UPDATE embedding_queue AS waiting
-SET leased_until = clock_timestamp() + make_interval(secs => $2)
-FROM due JOIN passages USING (namespace, passage_id)
-WHERE waiting.namespace = due.namespace AND waiting.passage_id = due.passage_id
-{claimed};
+{leased_in_queue};
 
 -- name: claim_backlog
 -- Those that have waited longest in the space $3.
