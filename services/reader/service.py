@@ -12,6 +12,7 @@ from services.reader.servicer import ReaderServicer, register_servicer
 from services.reader.settings import ReaderSettings
 from services.reader.store import Store
 from shared.database import Database
+from shared.freshness import Patience
 from shared.interceptors.personal_data import PersonalData
 from shared.personal_data.protection import Protections
 from shared.schema.migrate import is_current
@@ -23,17 +24,27 @@ NAME = "palimpsest.v1.ReaderService"
 
 def build_service(settings: ReaderSettings) -> Service:
     """The reader for `shared.server.serve`. Not ready before the database has the schema, which it never changes."""
-    database = Database.open(settings.database)
+    primary = Database.open(DatabaseSettings(dsn=settings.primary_dsn)) if settings.primary_dsn else None
+    falls_back = settings.primary_after_s is not None
+    database = Database.open(settings.database, primary=primary if falls_back else None)
+    patience = Patience(settings.consistency_wait_s, settings.primary_after_s)
     embedder = EmbedderClient(
         settings.embedder_target, timeout_s=settings.embed_timeout_s, cached_queries=settings.cached_queries
     )
     store = Store(database)
     reranker = HeadReranker(embedder, settings.rerank_head if settings.rerank else 0, settings.rerank_timeout_s)
     retriever = Retriever(store, embedder, settings.exact_scan_rows, reranker)
-    servicer = ReaderServicer(database, store, retriever, settings, KnownMoments(database))  # type: ignore[abstract]  # the rest is answered UNIMPLEMENTED
-
-    audited = Database.open(DatabaseSettings(dsn=settings.audit_dsn)) if settings.audit_dsn else database
-    guard = PersonalData(Protections(database, age_s=settings.protection_age_s), audited)
+    servicer = ReaderServicer(  # type: ignore[abstract]  # the rest is answered UNIMPLEMENTED
+        store,
+        retriever,
+        settings,
+        KnownMoments(database, primary),
+        patience,
+        writable=primary or database,
+        primary=Store(primary) if primary else None,
+    )
+    protections = Protections(database, age_s=settings.protection_age_s, patience=patience, packed=primary)
+    guard = PersonalData(protections, primary or database)
 
     def register(server: grpc.aio.Server) -> None:
         register_servicer(servicer, server)
@@ -43,8 +54,8 @@ def build_service(settings: ReaderSettings) -> Service:
 
     async def close() -> None:
         await embedder.close()
-        if audited is not database:
-            await audited.close()
+        if primary is not None:
+            await primary.close()
         await database.close()
 
     return Service(NAME, register=register, ready=ready, on_stop=close, guard=guard)

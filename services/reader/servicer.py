@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Any
 
@@ -61,9 +61,9 @@ from services.reader.retrieval_messages import to_search_response
 from services.reader.settings import ReaderSettings
 from services.reader.store import Store
 from services.reader.view import View
-from shared import consistency_token
 from shared.authentication.caller import ADMIN, READ, current_caller
 from shared.database import Database
+from shared.freshness import Patience
 from shared.interceptors.deadline import deadline_s_left
 
 _SERVICE = "palimpsest.v1.ReaderService"
@@ -73,11 +73,15 @@ _SERVICE = "palimpsest.v1.ReaderService"
 class ReaderServicer(AuditRpcs, ContextRpcs, pb_grpc.ReaderServiceServicer):
     """Answers reads. What the contract has and this class does not is answered UNIMPLEMENTED by the server."""
 
-    database: Database
     store: Store
     retriever: Retriever
     settings: ReaderSettings
     moments: KnownMoments
+    patience: Patience
+    writable: Database
+    """The primary, which takes traces."""
+    primary: Store | None = None
+    """Its store, where the reader's own database is a replica."""
 
     async def Search(self, request: pb.SearchRequest, context: grpc.aio.ServicerContext) -> pb.SearchResponse:
         """Finds items."""
@@ -286,16 +290,13 @@ class ReaderServicer(AuditRpcs, ContextRpcs, pb_grpc.ReaderServiceServicer):
         return pb.DigestResponse(digest=found.digest, tables=found.tables, rows=found.rows)
 
     async def _reading(self, request: Any, permission: str = READ, known_at: datetime | None = None) -> ReadContext:
-        """The call's access to the store, once the database shows what the request's token and its moment ask for."""
+        """The call's access to the store, as it shows what the request's token and its moment ask for."""
         view = View.of(current_caller(), request.namespace, permission)
-        token = getattr(request, "consistency_token", "")
-        if token:
-            left_s = deadline_s_left()
-            wait_s = self.settings.consistency_wait_s if left_s is None else left_s
-            await self.database.wait_until_replayed(consistency_token.decode(token), timeout_s=wait_s)
+        after = self.patience.asked(getattr(request, "consistency_token", ""))
         if known_at is not None:
-            await self.moments.settle(request.namespace, known_at, timeout_s=self._timeout_s())
-        return ReadContext(self.store, view, self._timeout_s())
+            settled = await self.moments.settle(request.namespace, known_at, timeout_s=self._timeout_s())
+            after = after.also(settled) if after else self.patience.of(settled)
+        return ReadContext(self.store, replace(view, after=after), self._timeout_s(), self.primary)
 
     def _timeout_s(self) -> float:
         left_s = deadline_s_left()

@@ -1,6 +1,8 @@
 """The reader's settings, from the environment: `PALIMPSEST_READER_…`; the database's are shared by all services."""
 
-from pydantic import Field
+from typing import Self
+
+from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
 from shared.settings import DatabaseSettings
@@ -29,8 +31,16 @@ class ReaderSettings(BaseSettings):
         ge=0,
         description="after so long it acts that a namespace protects personal data, or no longer does",
     )
-    audit_dsn: str = Field(
-        default="", repr=False, description="the primary, where the reader's database is a replica; empty: the same"
+    primary_dsn: str = Field(
+        default="",
+        repr=False,
+        description="the primary, where the reader's database is a replica: traces and audit events are left there, "
+        "and what was known at a moment is settled there; empty: the reader's database is the primary",
+    )
+    primary_after_s: float | None = Field(
+        default=None,
+        ge=0,
+        description="a read whose token a replica does not show after so long is answered by the primary; unset: never",
     )
 
     exact_scan_rows: int = Field(
@@ -47,3 +57,9 @@ class ReaderSettings(BaseSettings):
     statement_timeout_s: float = Field(
         default=30.0, gt=0, description="what a call without a deadline may spend in the database"
     )
+
+    @model_validator(mode="after")
+    def _has_a_primary(self) -> Self:
+        if self.primary_after_s is not None and not self.primary_dsn:
+            raise ValueError("PALIMPSEST_READER_PRIMARY_AFTER_S needs PALIMPSEST_READER_PRIMARY_DSN")
+        return self

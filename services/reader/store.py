@@ -73,7 +73,8 @@ class Store:
     ) -> T:
         """Runs `work` on one state of the database, on one connection, read-only; `searches`: planned for that.
 
-        Raises DeadlineExceeded after `timeout_s`, and DatabaseUnavailable.
+        Raises DeadlineExceeded after `timeout_s`, DatabaseUnavailable, and for what the view asks to see ReplicaBehind
+        and ConsistencyTokenForeign.
         """
 
         async def transaction(connection: Connection) -> T:
@@ -85,6 +86,7 @@ class Store:
             isolation="repeatable_read",
             readonly=True,
             settings=SETTINGS if searches else {},
+            after=view.after,
         )
 
     async def list_namespaces(

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from shared.authentication.caller import READ, Caller
+from shared.consistency_token import Freshness
 
 _RULE_SCOPES = {"agent": "AGENT", "role": "ROLE"}
 
@@ -19,6 +20,8 @@ class View:
     sees_all: bool
     holders: tuple[str, ...] = ()
     """Whom it is, as rules name their holders: `AGENT id`, `ROLE name`."""
+    after: Freshness | None = None
+    """What it asks to see at least of a replica."""
 
     @classmethod
     def of(cls, caller: Caller, namespace: str, permission: str = READ) -> View:

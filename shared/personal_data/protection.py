@@ -38,8 +38,12 @@ class Protections:
     """The protection of each namespace, asked for at most once in `age_s`, and anew for a consistency token that was
     not seen: a read that asks for a change of settings acts by it."""
 
-    def __init__(self, database: Database, *, age_s: float, patience: Patience | None = None) -> None:
+    def __init__(
+        self, database: Database, *, age_s: float, patience: Patience | None = None, packed: Database | None = None
+    ) -> None:
+        """`packed`: where packs are left, if `database` is a replica, which may not have the newest yet."""
         self._database = database
+        self._packed = packed or database
         self._age_s = age_s
         self._patience = patience or Patience()
         self._known: OrderedDict[str, _Known] = OrderedDict()
@@ -84,7 +88,8 @@ class Protections:
         the state tells that the token asks for."""
         if not keys and not fact_ids and not pack_id:
             return {}
-        async with self._database.connection(timeout_s, after=self._patience.asked(token)) as connection:
+        database = self._packed if pack_id else self._database
+        async with database.connection(timeout_s, after=self._patience.asked(token)) as connection:
             rows = await connection.fetch(_SQL.declared, namespace, sorted(keys), sorted(fact_ids), pack_id)
         found: dict[str, str] = {}
         for row in rows:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from functools import partial
 from typing import Any
 
 import grpc.aio
@@ -34,7 +35,7 @@ _SHARE_OF_THE_REST = 0.5
 class ContextRpcs:
     """A part of the reader's servicer."""
 
-    database: Database
+    writable: Database
     retriever: Retriever
     settings: ReaderSettings
 
@@ -49,7 +50,8 @@ class ContextRpcs:
         former = None
         if request.since_pack_id:
             subject = current_caller().subject
-            former = messages.to_former(await former_pack(reading, subject, pack_id=request.since_pack_id))
+            left = await reading.with_left(partial(former_pack, subject=subject, pack_id=request.since_pack_id))
+            former = messages.to_former(left)
         budget = to_budget(request.budget) if request.budget.WhichOneof("amount") else None
         wish = Wish(
             request=as_text(request),
@@ -67,25 +69,31 @@ class ContextRpcs:
     async def Explain(self, request: pb.ExplainRequest, context: grpc.aio.ServicerContext) -> pb.ExplainResponse:
         """Says why an item is in a pack or out."""
         caller = current_caller()
-        explanation = await explain(
-            await self._reading(request),
-            caller.subject,
-            trace_id=request.trace_id,
-            item_id=request.item_id,
-            is_admin=caller.may(ADMIN, request.namespace),
-            traced_of=messages.to_traced_item,
-            request_of=messages.to_request,
+        reading = await self._reading(request)
+        explanation = await reading.with_left(
+            partial(
+                explain,
+                subject=caller.subject,
+                trace_id=request.trace_id,
+                item_id=request.item_id,
+                is_admin=caller.may(ADMIN, request.namespace),
+                traced_of=messages.to_traced_item,
+                request_of=messages.to_request,
+            )
         )
         return messages.to_explain_response(explanation)
 
     async def Verify(self, request: pb.VerifyRequest, context: grpc.aio.ServicerContext) -> pb.VerifyResponse:
         """Holds an answer against a pack."""
-        sentences = await verify(
-            await self._reading(request),
-            current_caller().subject,
-            pack_id=request.pack_id,
-            answer=request.answer,
-            items_of=messages.to_packed_items,
+        reading = await self._reading(request)
+        sentences = await reading.with_left(
+            partial(
+                verify,
+                subject=current_caller().subject,
+                pack_id=request.pack_id,
+                answer=request.answer,
+                items_of=messages.to_packed_items,
+            )
         )
         return messages.to_verify_response(sentences)
 
@@ -93,8 +101,9 @@ class ContextRpcs:
         self, request: pb.GetContextTraceRequest, context: grpc.aio.ServicerContext
     ) -> pb.GetContextTraceResponse:
         """Reads a trace."""
-        stored = await get_context_trace(
-            await self._reading(request), current_caller().subject, trace_id=request.trace_id
+        reading = await self._reading(request)
+        stored = await reading.with_left(
+            partial(get_context_trace, subject=current_caller().subject, trace_id=request.trace_id)
         )
         return pb.GetContextTraceResponse(trace=parsed(retrieval_pb2.ContextTrace, stored["trace"]))
 
@@ -111,6 +120,6 @@ async def _leave_trace(
     longest_s = servicer.settings.trace_timeout_s
     timeout_s = longest_s if left_s is None else min(longest_s, left_s * _SHARE_OF_THE_REST)
     trace = messages.to_trace(request, compilation, datetime.now(UTC), pack)
-    store = TraceStore(servicer.database)
+    store = TraceStore(servicer.writable)
     is_left = await store.leave(reading.view, current_caller().subject, trace, timeout_s=timeout_s)
     return trace.trace_id if is_left else ""
