@@ -13,9 +13,10 @@ ARGS ?=
 BENCH ?= quality
 REQUESTS ?= 10000
 SEED ?= 1
+KILLS ?= 500
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo up test lint types unit protos bench fuzz format clean
+.PHONY: help venv demo up test lint types unit protos bench fuzz crash format clean
 
 help: ## this list
 	@echo "make TARGET [PYTHON=python3.12] [ARGS=...]"
@@ -51,6 +52,9 @@ bench: $(DEV) ## measure the embedded system; BENCH=quality, ingest, ingest_spee
 
 fuzz: $(DEV) ## send made-up requests to each RPC; REQUESTS=10000 to each, SEED=1
 	PALIMPSEST_FUZZ_REQUESTS=$(REQUESTS) PALIMPSEST_FUZZ_SEED=$(SEED) $(BIN)/python -m pytest tests/fuzz $(ARGS)
+
+crash: $(DEV) ## kill processes at every named point, while clients go on; KILLS=500, SEED=1
+	$(BIN)/python -m tests.faults.crash --kills $(KILLS) --seed $(SEED)
 
 format: $(DEV) ## ruff: put the code in order
 	$(BIN)/ruff check --fix $(PATHS)
