@@ -14,7 +14,8 @@ SELECT pg_advisory_xact_lock(moment_lock($1))::text;
 
 -- name: get_facts
 -- Of the facts with the ids $5, which the caller may see now, those that were known.
-SELECT f.*, coalesce(evidence.ids, '{}') AS observation_ids
+SELECT f.*, coalesce(evidence.ids, '{}') AS observation_ids,
+    {those_it_closed} AS supersedes, {those_that_closed_it} AS superseded_by
 FROM (
     SELECT here.* FROM facts AS here
     WHERE here.namespace = $1 AND here.fact_id = ANY ($5)
@@ -198,7 +199,7 @@ LIMIT $7;
 
 -- name: fact_versions
 -- All that the fact $5 ever was up to the moment, oldest first: its row, and when that became known.
-SELECT version.*
+SELECT f.*, {those_it_closed} AS supersedes, {those_that_closed_it} AS superseded_by
 FROM (
     SELECT here.*, coalesce(c.known_at, here.recorded_at) AS known_from
     FROM facts AS here LEFT JOIN changes AS c USING (namespace, change_id)
@@ -209,9 +210,9 @@ FROM (
     CROSS JOIN LATERAL jsonb_populate_record(NULL::facts, v.state) AS past
     LEFT JOIN changes AS c ON c.namespace = $1 AND c.change_id = v.change_id
     WHERE v.namespace = $1 AND v.fact_id = $5
-) AS version
-WHERE version.known_from <= $4 AND visible(version.restricting, $2, $3)
-ORDER BY version.known_from;
+) AS f
+WHERE f.known_from <= $4 AND visible(f.restricting, $2, $3)
+ORDER BY f.known_from;
 
 -- name: fact_evidence
 -- The visible observations that the fact $5 rests on, in the order in which they became known.

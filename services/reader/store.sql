@@ -92,7 +92,8 @@ SELECT f.*, mark.last_confirmed_at, (
         WHERE taken.namespace = $1 AND taken.fact_id = f.fact_id
         ORDER BY taken_at DESC, source, scope
         LIMIT 1) AS snapshot,
-    coalesce(evidence.ids, '{}') AS observation_ids, stale.item_key IS NOT NULL AS is_stale
+    coalesce(evidence.ids, '{}') AS observation_ids, stale.item_key IS NOT NULL AS is_stale,
+    {those_it_closed} AS supersedes, {those_that_closed_it} AS superseded_by
 FROM facts AS f
     LEFT JOIN item_marks AS mark ON mark.namespace = $1 AND mark.kind = 2 AND mark.item_key = f.fact_id
     LEFT JOIN stale_marks AS stale ON stale.namespace = $1 AND stale.item_kind = 2 AND stale.item_key = f.fact_id

@@ -13,3 +13,19 @@ EXISTS (
 
 -- fragment: fact_is_visible
 ($3 OR ({ends_are_visible} AND {evidence_is_visible}))
+
+-- fragment: those_it_closed
+-- The facts that it closed, as far as the caller may see them.
+(
+    SELECT coalesce(array_agg(other.id ORDER BY other.id), '{}') FROM unnest(f.supersedes) AS other (id)
+    WHERE $3 OR EXISTS (
+        SELECT FROM facts AS f
+        WHERE f.namespace = $1 AND f.fact_id = other.id AND visible(f.restricting, $2, $3) AND {fact_is_visible}))
+
+-- fragment: those_that_closed_it
+-- The facts that closed it, as far as the caller may see them.
+(
+    SELECT coalesce(array_agg(other.id ORDER BY other.id), '{}') FROM unnest(f.superseded_by) AS other (id)
+    WHERE $3 OR EXISTS (
+        SELECT FROM facts AS f
+        WHERE f.namespace = $1 AND f.fact_id = other.id AND visible(f.restricting, $2, $3) AND {fact_is_visible}))

@@ -9,7 +9,7 @@ from palimpsest.v1 import reader_service_pb2 as pb
 
 from shared.embedded_postgres import EmbeddedPostgres
 from tests.conftest import created
-from tests.integration.reader_seed import Seed, seeding
+from tests.integration.reader_seed import NOON, Seed, seeding
 from tests.integration.writing import NAMESPACE
 from tests.property.asking import QUESTIONS, Asker, Known, answers, differing
 from tests.property.memories import reading, set_clocks, three_days_ago
@@ -85,3 +85,51 @@ async def test_a_private_entity_between_open_ones(postgres: EmbeddedPostgres, te
     named = [asked for asked, shown in found[0] if CANARY.encode() in shown]
     assert {asked.split(" ")[0] for asked in named} <= {"GetContextTrace", "Verify"}
     assert {each.name for each in pb.DESCRIPTOR.services_by_name["ReaderService"].methods} >= set(QUESTIONS)
+
+
+async def test_the_ids_of_hidden_facts_that_closed_an_open_one(
+    postgres: EmbeddedPostgres, template: str, tmp_path: Path
+) -> None:
+    """AC-6: an open fact that hidden facts closed, and that closed a hidden one, is closed for all, and names them to nobody
+    who may not see them: an id can be guessed from what it stands for. Hidden by labels, by evidence, and by an end."""
+    grants = grants_file(
+        tmp_path,
+        entry("outsider", "out", grants=[{"namespaces": [NAMESPACE], "permissions": ["read"]}]),
+        entry("insider", "in", grants=[{"namespaces": [NAMESPACE], "permissions": ["read"]}], labels=["role:board"]),
+    )
+    async with created(postgres, template) as dsn:
+        async with seeding(dsn, NAMESPACE) as seed:
+            said = await seed.observation("1", "Ann lives somewhere")
+            whispered = await seed.observation("2", "Ann lives elsewhere", scopes=["role:board"])
+            for key in ("person:ann", "place:rome", "place:oslo", "place:bonn", "place:lima"):
+                scopes = ["role:board"] if key == "place:bonn" else []
+                await seed.entity(key, title=key, observations=[said], scopes=scopes)
+            by_label = await seed.fact("person:ann", "LIVES_IN", "place:oslo", [said], scopes=["role:board"])
+            by_end = await seed.fact("person:ann", "LIVES_IN", "place:bonn", [said])
+            by_evidence = await seed.fact("person:ann", "LIVES_IN", "place:lima", [whispered])
+            hidden = sorted((by_label, by_end, by_evidence))
+            shown = await seed.fact("person:ann", "LOVES", "place:rome", [said])
+            closed = await seed.fact(
+                "person:ann",
+                "LIVES_IN",
+                "place:rome",
+                [said],
+                valid_to=NOON,
+                closure=1,
+                supersedes=hidden,
+                superseded_by=sorted((*hidden, shown)),
+            )
+        async with reading(dsn, grants) as channel:
+            known = Known(KEYS, [closed], [said], ("where does Ann live",))
+            outsider = Asker(channel, "out", known)
+            told = [answer for method in QUESTIONS for answer in await answers(outsider, method)]
+            assert any(closed.encode() in shown for _, shown in told)
+            betrayed = [asked for asked, answer in told if any(each.encode() in answer for each in hidden)]
+            request = pb.GetFactRequest(namespace=NAMESPACE, fact_id=closed)
+            seen = await outsider.ask("GetFact", request)
+            everything = await Asker(channel, "in", known).ask("GetFact", request)
+    assert not betrayed
+    assert list(seen.fact.superseded_by) == [shown] and seen.fact.supersedes == []
+    assert (
+        list(everything.fact.superseded_by) == sorted((*hidden, shown)) and list(everything.fact.supersedes) == hidden
+    )

@@ -30,7 +30,7 @@ SELECT
     ) AS is_visible,
     applicable(coalesce(p.applies, f.applies, e.applies, '{}'), $7)
         AND {is_meant} AS is_applicable,
-    coalesce(f.superseded_by, '{}') AS superseded_by,
+    {those_that_closed_it} AS superseded_by,
     coalesce(f.closure, 0) AS closure,
     coalesce(f.obsolete_at, e.obsolete_at) AS obsolete_at,
     coalesce(p.valid_from, f.valid_from) AS valid_from,
