@@ -91,7 +91,7 @@ async def test_the_ids_of_hidden_facts_that_closed_an_open_one(
     postgres: EmbeddedPostgres, template: str, tmp_path: Path
 ) -> None:
     """AC-6: an open fact that hidden facts closed, and that closed hidden ones, is closed for all, and names them to
-    nobody who may not see them: an id can be guessed from what it stands for. Hidden by labels, by evidence, and by an end."""
+    nobody who may not see them: an id can be guessed from what it stands for. Hidden by label, evidence or end."""
     grants = grants_file(
         tmp_path,
         entry("outsider", "out", grants=[{"namespaces": [NAMESPACE], "permissions": ["read"]}]),
