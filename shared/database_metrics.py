@@ -15,7 +15,7 @@ from prometheus_client.core import GaugeMetricFamily
 from prometheus_client.registry import Collector
 
 from shared.statements import statement_name
-from shared.telemetry import registry, tracer
+from shared.telemetry import is_tracing, registry, tracer
 
 conflicts = Counter(
     "palimpsest_transaction_conflicts",
@@ -87,9 +87,8 @@ class Ended(Protocol):
 
 async def observe_statements(connection: Any) -> None:
     """Lets each statement of a new connection leave a span, where spans are recorded; else it costs nothing."""
-    if isinstance(trace.get_tracer_provider(), trace.ProxyTracerProvider | trace.NoOpTracerProvider):
-        return
-    connection.add_query_logger(_leave_span)
+    if is_tracing():
+        connection.add_query_logger(_leave_span)
 
 
 def _leave_span(ended: Ended) -> None:

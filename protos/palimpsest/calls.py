@@ -11,8 +11,7 @@ from typing import Any
 from google.protobuf.message import Message
 
 from palimpsest.consistency import ConsistencyTokens
-
-Metadata = tuple[tuple[str, str | bytes], ...]
+from palimpsest.tracing import Metadata, traced
 
 
 @dataclass(frozen=True)
@@ -79,21 +78,25 @@ class Method:
 
     def __call__(self, request: Any = None, timeout: float | None = None, metadata: Any = None, **options: Any) -> Any:
         """Calls the method; `timeout` in seconds goes before the client's deadline."""
-        return self._of_one_call()(request, **self._shaped(timeout, metadata), **options)
+        return self._begun(self._of_one_call(), request, timeout, metadata, options)
 
     def with_call(self, request: Any, timeout: float | None = None, metadata: Any = None, **options: Any) -> Any:
         """Calls the method and returns the response and the call. Not in `grpc.aio`."""
-        return self._of_one_call().with_call(request, **self._shaped(timeout, metadata), **options)
+        return self._begun(self._of_one_call().with_call, request, timeout, metadata, options)
 
     def future(self, request: Any, timeout: float | None = None, metadata: Any = None, **options: Any) -> Any:
         """Calls the method and returns at once. Not in `grpc.aio`."""
-        return self._of_one_call().future(request, **self._shaped(timeout, metadata), **options)
+        return self._begun(self._of_one_call().future, request, timeout, metadata, options)
 
-    def _shaped(self, timeout: float | None, metadata: Any) -> dict[str, Any]:
-        return {
-            "timeout": self.deadline_s if timeout is None else timeout,
-            "metadata": self.policies.metadata(metadata),
-        }
+    def _begun(
+        self, begin: Callable[..., Any], request: Any, timeout: float | None, metadata: Any, options: dict[str, Any]
+    ) -> Any:
+        limit_s = self.deadline_s if timeout is None else timeout
+        return traced(
+            self.name,
+            self.policies.metadata(metadata),
+            lambda sent: begin(request, timeout=limit_s, metadata=sent, **options),
+        )
 
     def _of_one_call(self) -> Any:
         """gRPC's callable for one call: a response does not name the namespace, only the call's requests do."""

@@ -24,7 +24,10 @@ from services.reader.retrieval.signals import Cause, SignalMissing
 from shared.embedder_channel import embedder_channel
 from shared.halfvec import encode_halfvec
 from shared.interceptors.deadline import deadline_s_left
-from shared.telemetry import outgoing_metadata
+from shared.telemetry import outgoing_call
+
+_SERVICE = pb.DESCRIPTOR.services_by_name["EmbedderService"].full_name
+_EMBED, _RERANK, _GET_MODEL = (f"{_SERVICE}/{method}" for method in ("Embed", "Rerank", "GetModel"))
 
 # Of the time that a call has left: the rest is for the search itself.
 _SHARE_OF_DEADLINE = 0.5
@@ -93,9 +96,10 @@ class EmbedderClient:
             raise SignalMissing(Cause.UNAVAILABLE)
         request = pb.RerankRequest(query=query, documents=texts)
         try:
-            response = await self._stub(self._addresses[0]).Rerank(
-                request, timeout=_share(timeout_s), metadata=outgoing_metadata()
-            )
+            with outgoing_call(_RERANK) as metadata:
+                response = await self._stub(self._addresses[0]).Rerank(
+                    request, timeout=_share(timeout_s), metadata=metadata
+                )
         except grpc.aio.AioRpcError as error:
             is_late = error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
             raise SignalMissing(Cause.TIMEOUT if is_late else Cause.UNAVAILABLE) from None
@@ -113,9 +117,8 @@ class EmbedderClient:
         address = await self._address(fingerprint)
         request = pb.EmbedRequest(texts=[text], input_type=pb.INPUT_TYPE_QUERY, expected_fingerprint=fingerprint)
         try:
-            response = await self._stub(address).Embed(
-                request, timeout=_share(self._timeout_s), metadata=outgoing_metadata()
-            )
+            with outgoing_call(_EMBED) as metadata:
+                response = await self._stub(address).Embed(request, timeout=_share(self._timeout_s), metadata=metadata)
         except grpc.aio.AioRpcError as error:
             cause = _CAUSES.get(error.code(), Cause.UNAVAILABLE)
             if cause is not Cause.TIMEOUT:
@@ -147,9 +150,10 @@ class EmbedderClient:
 
     async def _look_at(self, address: str) -> None:
         try:
-            model = await self._stub(address).GetModel(
-                pb.GetModelRequest(), timeout=_share(self._timeout_s), metadata=outgoing_metadata()
-            )
+            with outgoing_call(_GET_MODEL) as metadata:
+                model = await self._stub(address).GetModel(
+                    pb.GetModelRequest(), timeout=_share(self._timeout_s), metadata=metadata
+                )
         except grpc.aio.AioRpcError:
             self._served.pop(address, None)
         else:

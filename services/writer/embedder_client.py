@@ -23,7 +23,10 @@ from shared.errors import (
     QueueFull,
     Violation,
 )
-from shared.telemetry import outgoing_metadata
+from shared.telemetry import outgoing_call
+
+_SERVICE = pb.DESCRIPTOR.services_by_name["EmbedderService"].full_name
+_EMBED, _GET_MODEL = f"{_SERVICE}/Embed", f"{_SERVICE}/GetModel"
 
 _MIB = 1024 * 1024
 _LONGEST_RECONNECT_MS = 5_000
@@ -67,7 +70,8 @@ class EmbedderClient:
         """The space of the model that is served now. Raises EmbedderUnavailable, and where there was no answer in time
         DeadlineExceeded."""
         try:
-            model = await self._stub.GetModel(pb.GetModelRequest(), timeout=timeout_s, metadata=outgoing_metadata())
+            with outgoing_call(_GET_MODEL) as metadata:
+                model = await self._stub.GetModel(pb.GetModelRequest(), timeout=timeout_s, metadata=metadata)
         except grpc.aio.AioRpcError as error:
             raise (DeadlineExceeded if error.code() is _TOO_LATE else EmbedderUnavailable) from error
         return to_space(model.fingerprint)
@@ -80,7 +84,8 @@ class EmbedderClient:
         """
         request = pb.EmbedRequest(texts=texts, input_type=pb.INPUT_TYPE_PASSAGE, expected_fingerprint=fingerprint)
         try:
-            response = await self._stub.Embed(request, timeout=timeout_s, metadata=outgoing_metadata())
+            with outgoing_call(_EMBED) as metadata:
+                response = await self._stub.Embed(request, timeout=timeout_s, metadata=metadata)
         except grpc.aio.AioRpcError as error:
             raise _domain_error(error, fingerprint) from error
         if response.fingerprint.id != fingerprint:
