@@ -11,6 +11,7 @@ import pytest
 from palimpsest.v1 import reader_service_pb2 as reads
 from palimpsest.v1 import writer_service_pb2 as pb
 from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
+from palimpsest.v1.reference_pb2 import Permissions
 
 from services.writer.applier import Applier
 from services.writer.extraction.endpoint import Endpoint
@@ -135,6 +136,24 @@ async def test_what_it_does_not_is_refused_and_counted(
     assert [row["predicate"] for row in await facts(queuing)] == ["REPORTS_ON"]
     health = await reader.GetMemoryHealth(reads.GetMemoryHealthRequest(namespace=NAMESPACE))
     assert dict(health.health.rejected) == {"UNGROUNDED_QUOTE": 2, "UNKNOWN_END": 1, "INVALID_FIELD": 2}
+
+
+async def test_what_roles_guard_is_not_an_extractor_s_to_change(queuing: Writer, loops: Loops, stub: Stub) -> None:
+    """AC-5, CP-4: a fact that only leads may change gains no evidence from a message; its neighbour is stored."""
+    leads = Permissions(write_roles=["lead"])
+    await queuing.record(observation("guard", fact("Альфа", "WATCHED_BY", "person:Иван"), permissions=leads))
+    stub.answering = lambda text: proposing(
+        RUNS,
+        proposed("Альфа", "WATCHED_BY", "Иван", "следит Иван"),
+        entities=[{"name": "Иван", "kind": "person", "quote": "следит Иван"}],
+    )
+    await capture(queuing, message("1", SAID))
+    assert (await loops.made().run_once()).ends == (End.EXTRACTED,)
+    watched = await queuing.rows(
+        "SELECT count(*) FROM facts JOIN fact_evidence USING (namespace, fact_id) GROUP BY predicate ORDER BY predicate"
+    )
+    assert [row["predicate"] for row in await facts(queuing)] == ["REPORTS_ON", "WATCHED_BY"]
+    assert [row["count"] for row in watched] == [1, 1]
 
 
 async def test_a_message_without_facts_is_done(queuing: Writer, loops: Loops) -> None:
