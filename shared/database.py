@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import logging
 import random
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator, Mapping
 from contextlib import asynccontextmanager, suppress
 from datetime import UTC, datetime, timedelta
 from typing import TYPE_CHECKING, Literal, Self, TypeAlias, TypeVar
@@ -43,7 +43,7 @@ PING_TIMEOUT_S = 2.0
 ATTEMPTS = 8
 _NONE: Mapping[str, str] = {}
 FIRST_BACKOFF_S = 0.01
-POLL_INTERVAL_S = 0.002
+FIRST_POLL_S, LONGEST_POLL_S = 0.002, 0.03
 # The server gives up a little before we do: then the connection stays usable, and no second one is opened to cancel.
 STATEMENT_SHARE = 0.95
 
@@ -273,10 +273,12 @@ class Database:
         Raises ConsistencyTokenForeign where it never will, and ReplicaBehind where not within `timeout_s`.
         """
         after = Freshness.within(timeout_s, asked)
-        while not after.is_shown_at(await self.replayed_position()):
+        for poll_s in _polls():
+            if after.is_shown_at(await self.replayed_position()):
+                return
             if after.is_over:
                 raise after.behind()
-            await asyncio.sleep(POLL_INTERVAL_S)
+            await asyncio.sleep(poll_s)
 
     @asynccontextmanager
     async def _leased(self, after: Freshness | None) -> AsyncIterator[Connection]:
@@ -285,15 +287,19 @@ class Database:
         The position is read on the connection that is given out: behind one address there may be several replicas.
         Between two looks no connection is held.
         """
-        while True:
+        if after is None:
             async with self._lease() as connection:
-                if after is None or after.is_shown_at(await _replayed(connection)):
+                yield connection
+            return
+        for poll_s in _polls():
+            async with self._lease() as connection:
+                if after.is_shown_at(await _replayed(connection)):
                     _observe_wait(after, "met")
                     yield connection
                     return
             if after.is_over:
                 break
-            await asyncio.sleep(POLL_INTERVAL_S)
+            await asyncio.sleep(poll_s)
         _observe_wait(after, "failed" if self._primary is None else "primary")
         if self._primary is None:
             raise after.behind()
@@ -458,9 +464,16 @@ async def _position(connection: Connection) -> Position:
     return Position(system_identifier, timeline, record_end(lsn, block_bytes, segment_bytes))
 
 
-def _observe_wait(after: Freshness | None, end: str) -> None:
-    if after is not None:
-        database_metrics.consistency_wait_s.labels(end).observe(after.waited_s)
+def _polls() -> Iterator[float]:
+    """How long it is waited between two looks, in seconds: most replicas are behind by little, and many may wait."""
+    poll_s = FIRST_POLL_S
+    while True:
+        yield poll_s
+        poll_s = min(1.5 * poll_s, LONGEST_POLL_S)
+
+
+def _observe_wait(after: Freshness, end: str) -> None:
+    database_metrics.consistency_wait_s.labels(end).observe(after.waited_s)
 
 
 async def _replayed(connection: Connection) -> Position:

@@ -54,8 +54,8 @@ class Services:
 
 
 @asynccontextmanager
-async def services(dsn: str, folder: Path, **settings: Any) -> AsyncIterator[Services]:
-    """Both services; what is switched on acts at once."""
+async def services(dsn: str, folder: Path, *, reads_from: str = "", **settings: Any) -> AsyncIterator[Services]:
+    """Both services; what is switched on acts at once. The reader may read from a replica."""
     grants = grants_file(
         folder,
         entry("cleared", CLEARED, grants=_ALL, sees_all=True, clearances=["pii"]),
@@ -63,7 +63,7 @@ async def services(dsn: str, folder: Path, **settings: Any) -> AsyncIterator[Ser
         entry("outsider", OUTSIDER, grants=_ALL, clearances=["pii"]),
     )
     known = {"auth_mode": "static", "auth_grants_file": grants, "health_poll_s": 0.3}
-    reader = ReaderSettings(database=DatabaseSettings(dsn=dsn), **({"protection_age_s": 0.0} | settings))
+    reader = ReaderSettings(database=DatabaseSettings(dsn=reads_from or dsn), **({"protection_age_s": 0.0} | settings))
     writer = writer_settings(dsn, protection_age_s=0.0)
     async with (
         serving(build_writer(writer), **known) as writes_at,
