@@ -13,6 +13,7 @@ from cli.failure import EXIT_CODES_HELP, ExitCode, Failure
 from cli.options import Data, Json, Namespace, Target, connected
 from cli.output import note, one_line, say, say_json, say_table, when
 from cli.pages import items_of
+from shared.audit import SYSTEM_NAMESPACE
 
 audit = typer.Typer(help="List, verify and append events of the audit.", no_args_is_help=True)
 
@@ -47,7 +48,9 @@ def list_events(
 @audit.command("verify", epilog=EXIT_CODES_HELP)
 def verify(
     namespace: Namespace = "default",
-    everywhere: Annotated[bool, typer.Option("--all", help="All namespaces that hold an observation.")] = False,
+    everywhere: Annotated[
+        bool, typer.Option("--all", help="All namespaces that hold an observation, and that of grants.")
+    ] = False,
     head: Annotated[
         str | None, typer.Option("--head", metavar="NUMBER:HASH", help="A head from before, which must be met.")
     ] = None,
@@ -66,8 +69,9 @@ def verify(
     expected, is_whole = _head(head), True
     with connected(target, data) as connection:
         reader = connection.client.reader
-        names = items_of(reader.ListNamespaces, ListNamespacesRequest(), "namespaces", _EVERYTHING)
-        for name in names if everywhere else [namespace]:
+        held = items_of(reader.ListNamespaces, ListNamespacesRequest(), "namespaces", _EVERYTHING)
+        # Changes of grants are no observations: the namespace that they are kept in need not hold one.
+        for name in sorted({*held, SYSTEM_NAMESPACE}) if everywhere else [namespace]:
             request = ListAuditEventsRequest(namespace=name)
             events = items_of(reader.ListAuditEvents, request, "events", _EVERYTHING)
             check = check_chain(name, events, expected)

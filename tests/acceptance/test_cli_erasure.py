@@ -37,6 +37,10 @@ def test_the_audit(system: Running) -> None:
     assert (whole.code, "1 events, whole" in whole.out) == (0, True)
     broken = system.palimpsest("audit", "verify", "-n", "au", "--head", "2:" + "0" * 64)
     assert (broken.code, "event 2: the chain ends before" in broken.err) == (1, True)
+    everywhere = system.palimpsest("audit", "verify", "--all", "--json")
+    assert everywhere.code == 0, everywhere.err
+    # That of grants holds no observation.
+    assert "palimpsest.system" in [each["namespace"] for each in everywhere.lines]
 
 
 def test_erasing(system: Running) -> None:
