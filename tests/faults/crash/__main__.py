@@ -12,6 +12,7 @@ audit, or, with 500 kills and more, a point at which nobody died.
 
 import argparse
 import json
+import signal
 import sys
 import time
 
@@ -20,6 +21,8 @@ from tests.faults.crash.run import crash, tell_of_kills
 
 def main() -> None:
     """Runs, and ends with the status."""
+    # What is stopped stops its database too.
+    signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--kills", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)

@@ -58,6 +58,11 @@ class Task:
     pace_s: float = 0.0
     pages: Path = Path()
     """The folder of a vault."""
+    deadline_s: float = CALL_TIMEOUT_S
+    """Of a call, with all that the library sends again."""
+    max_attempts: int = 5
+    """How often the library sends a call while nobody can take it; 1: the client itself does, and notes each error."""
+    token: str | None = None
 
     @property
     def journal(self) -> Journal:
@@ -79,7 +84,14 @@ class Task:
 
     def client(self) -> Client:
         """The library."""
-        return Client(writer=self.writers, reader=self.readers, deadline_s=CALL_TIMEOUT_S)
+        return Client(
+            writer=self.writers,
+            reader=self.readers,
+            deadline_s=self.deadline_s,
+            max_attempts=self.max_attempts,
+            token=self.token,
+            plaintext_token=self.token is not None,
+        )
 
 
 def record(task: Task) -> None:
@@ -91,6 +103,17 @@ def record(task: Task) -> None:
             for _ in range(2 if said.again else 1):
                 _insist(journal, lambda said=said: _send(client, journal, said))
             _read_back(client, journal, said.observations[-1])
+            journal.note("done", item=item)
+
+
+def record_each(task: Task) -> None:
+    """Records one observation after the other, and reads each back."""
+    journal = task.journal
+    with task.client() as client:
+        for item in task.items():
+            said = own_observation(task.seed, task.name, item)
+            _insist(journal, lambda said=said: _told(journal, said, client.record(NAMESPACE, said)))
+            _read_back(client, journal, said)
             journal.note("done", item=item)
 
 
@@ -263,19 +286,20 @@ _ACTS = (_redact, _audit, _archive, _audit, _curate)
 
 def _next_step(writer: WriterServiceStub) -> None:
     """What comes next depends on the spaces that are there: what was killed has left any of these."""
-    spaces = writer.GetEmbeddingStatus(pb.GetEmbeddingStatusRequest()).spaces
-    others = [space for space in spaces if space.state != EMBEDDING_SPACE_STATE_ACTIVE]
-    if not others:
-        if spaces:
-            writer.StartReembedding(pb.StartReembeddingRequest())
-        return
-    [other] = others
-    if other.state != EMBEDDING_SPACE_STATE_BUILDING:
-        writer.DropEmbedding(pb.DropEmbeddingRequest(fingerprint=other.fingerprint))
-        return
     try:
-        writer.SwitchEmbedding(pb.SwitchEmbeddingRequest(fingerprint=other.fingerprint))
+        _take_step(writer)
     except grpc.RpcError as error:
-        # It is not filled yet.
+        # The other space is not filled yet, or its model is not served at the moment.
         if error.code() is not grpc.StatusCode.FAILED_PRECONDITION:
             raise
+
+
+def _take_step(writer: WriterServiceStub) -> None:
+    spaces = writer.GetEmbeddingStatus(pb.GetEmbeddingStatusRequest()).spaces
+    others = [space for space in spaces if space.state != EMBEDDING_SPACE_STATE_ACTIVE]
+    if others and others[0].state == EMBEDDING_SPACE_STATE_BUILDING:
+        writer.SwitchEmbedding(pb.SwitchEmbeddingRequest(fingerprint=others[0].fingerprint))
+    elif others:
+        writer.DropEmbedding(pb.DropEmbeddingRequest(fingerprint=others[0].fingerprint))
+    elif spaces:
+        writer.StartReembedding(pb.StartReembeddingRequest())

@@ -15,6 +15,7 @@ _FINISH_TIMEOUT_S = 180.0
 _POLL_S = 0.2
 _LOG_LINES = 5
 _MOST_FAULTS = 20
+_TOLD_EVERY = 50
 
 
 @dataclass
@@ -24,6 +25,15 @@ class Toll:
     kills: Counter[str] = field(default_factory=Counter)
     """By the name of the point."""
     faults: list[str] = field(default_factory=list)
+    tell: Callable[[str], None] = print
+    """Hears of progress."""
+
+    def died(self, point: str) -> None:
+        """Counts a kill."""
+        self.kills[point] += 1
+        number = sum(self.kills.values())
+        if number % _TOLD_EVERY == 0:
+            self.tell(f"killed: {number}")
 
     def ended(self, name: str, life: Life, log: Path) -> None:
         """Notes a process that ended though nobody had killed it."""
@@ -45,9 +55,10 @@ class Killing:
         tasks: Mapping[str, tuple[Callable[[Task], None], Task]],
         service_plans: Mapping[str, Plan],
         client_plans: Mapping[str, Plan],
+        toll: Toll,
     ) -> None:
         """Plans of services are by kind, those of clients by name; a client without one is not killed."""
-        self.toll = Toll()
+        self.toll = toll
         self._system = system
         self._tasks = tasks
         self._service_plans = service_plans
@@ -106,11 +117,11 @@ class Killing:
             if not life.was_killed:
                 return self.toll.ended(name, life, self._log(name))
         elif life.kill():
-            self.toll.kills[AT_RANDOM] += 1
+            self.toll.died(AT_RANDOM)
             if aim.shot is not None:
                 plan.missed(aim.shot)
             return None
-        self.toll.kills[aim.shot.point if aim.shot else AT_RANDOM] += 1
+        self.toll.died(aim.shot.point if aim.shot else AT_RANDOM)
         return None
 
     def _log(self, name: str) -> Path:

@@ -21,7 +21,6 @@ _SERVING_TIMEOUT_S = 60.0
 
 async def kill_migrations(postgres: EmbeddedPostgres, expected: str, folder: Path, kills: int, chosen: Random) -> Toll:
     """Kills writers that start on empty databases; `expected` is the name of one whose schema was made undisturbed."""
-    toll = Toll()
     plan = Plan(MIGRATION, kills, chosen, patience_s=_PATIENCE_S, lasts_s=_LONGEST_S)
     whole, number = schema_of(postgres, expected), 0
     while sum(toll.kills.values()) < kills and not toll.is_hopeless:
@@ -36,7 +35,6 @@ async def kill_migrations(postgres: EmbeddedPostgres, expected: str, folder: Pat
         survivor.stop()
         if schema_of(postgres, name) != whole:
             toll.faults.append(f"the schema that killed writers made in {name} is not that of an undisturbed one")
-    return toll
 
 
 async def create_database(postgres: EmbeddedPostgres, name: str, template: str = "template0") -> None:
@@ -65,11 +63,11 @@ def _kill_some(system: System, plan: Plan, toll: Toll) -> None:
         life = system.life("writer-1", aim.shot)
         if life.wait(aim.after_s):
             if life.was_killed:
-                toll.kills[aim.shot.point if aim.shot else AT_RANDOM] += 1
+                toll.died(aim.shot.point if aim.shot else AT_RANDOM)
             else:
                 toll.ended("writer-1", life, system.folder / "writer-1.log")
         elif life.kill():
-            toll.kills[AT_RANDOM] += 1
+            toll.died(AT_RANDOM)
             if aim.shot:
                 plan.missed(Shot(aim.shot.point, 1))
         if aim.shot and aim.shot.point == "migrate: committed":

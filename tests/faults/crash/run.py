@@ -106,18 +106,12 @@ class _Run:
     def run(self) -> Result:
         """Everything, in order."""
         asyncio.run(self._make_databases())
-        toll = asyncio.run(
-            kill_migrations(
-                self._postgres, _TEMPLATE, self._folder / "migrated", self._shares["migration"], self._chosen
-            )
-        )
-        self._tell(f"writers killed while they made the schema: {sum(toll.kills.values())}")
+        toll = Toll(tell=self._tell)
+        made = self._folder / "migrated"
+        asyncio.run(kill_migrations(self._postgres, _TEMPLATE, made, self._shares["migration"], self._chosen, toll))
         system = System(self._postgres.dsn(_DISTURBED), self._folder / "disturbed")
-        killing = self._killing(system)
-        steady = killing.run()
-        toll.kills.update(killing.toll.kills)
-        toll.faults.extend(killing.toll.faults)
-        self._tell(f"processes killed: {sum(toll.kills.values())}")
+        steady = self._killing(system, toll).run()
+        self._tell(f"killed: {sum(toll.kills.values())}")
         told = Told.of(Journal(path) for path in sorted(system.folder.glob("*.jsonl")))
         self._tell(f"calls that were sent again: {dict(told.retried)}")
         version = self._journal(system, "ingester").done() - 1
@@ -157,7 +151,7 @@ class _Run:
             await place.enable(PACK)
             await place.close()
 
-    def _killing(self, system: System) -> Killing:
+    def _killing(self, system: System, toll: Toll) -> Killing:
         services = {
             "writer": self._plan("writer", WRITER),
             "reader": self._plan("reader", READING),
@@ -166,7 +160,7 @@ class _Run:
         client = self._plan("client", (), lasts_s=6 * _LONGEST_S)
         killed = dict.fromkeys(("recorder-1", "recorder-2", "recorder-3", "operator"), client)
         tasks = {name: (work, self._task(name, system)) for name, work in (_SAYERS | _OTHERS).items()}
-        return Killing(system, tasks, services, killed | {"ingester": self._plan("ingester", INGEST)})
+        return Killing(system, tasks, services, killed | {"ingester": self._plan("ingester", INGEST)}, toll)
 
     def _plan(self, kind: str, points: tuple[Point, ...], lasts_s: float = _LONGEST_S) -> Plan:
         return Plan(points, self._shares[kind], self._chosen, patience_s=_PATIENCE_S, lasts_s=lasts_s)
