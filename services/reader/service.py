@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import asyncio
+
 import grpc.aio
 
 from services.reader.embedder_client import EmbedderClient
 from services.reader.known_moment import KnownMoments
+from services.reader.replica_metrics import ReplicaMetrics
 from services.reader.retrieval.rerank import HeadReranker
 from services.reader.retrieval.retrieve import Retriever
 from services.reader.servicer import ReaderServicer, register_servicer
 from services.reader.settings import ReaderSettings
 from services.reader.store import Store
+from services.reader.watch.hub import Hub, WatchSettings
 from shared.database import Database
 from shared.freshness import Patience
 from shared.interceptors.personal_data import PersonalData
@@ -34,13 +38,24 @@ def build_service(settings: ReaderSettings) -> Service:
     store = Store(database)
     reranker = HeadReranker(embedder, settings.rerank_head if settings.rerank else 0, settings.rerank_timeout_s)
     retriever = Retriever(store, embedder, settings.exact_scan_rows, reranker)
-    servicer = ReaderServicer(  # type: ignore[abstract]  # the rest is answered UNIMPLEMENTED
+    hub = Hub(
+        database,
+        WatchSettings(
+            poll_s=settings.watch_poll_s,
+            most_watchers=settings.watchers,
+            reads_at_once=settings.watch_reads,
+            recheck_s=settings.watch_recheck_s,
+            statement_timeout_s=settings.statement_timeout_s,
+        ),
+    )
+    servicer = ReaderServicer(
         store,
         retriever,
         settings,
         KnownMoments(database, primary),
         patience,
         writable=primary or database,
+        hub=hub,
         primary=Store(primary) if primary else None,
     )
     protections = Protections(database, age_s=settings.protection_age_s, patience=patience, packed=primary)
@@ -52,10 +67,22 @@ def build_service(settings: ReaderSettings) -> Service:
     async def ready() -> bool:
         return await is_current(database)
 
+    measuring: list[asyncio.Task[None]] = []
+
+    async def start() -> None:
+        measuring.append(asyncio.create_task(ReplicaMetrics(database).run()))
+
+    async def drain() -> None:
+        hub.stop()
+
     async def close() -> None:
+        for task in measuring:
+            task.cancel()
+        await asyncio.gather(*measuring, return_exceptions=True)
+        await hub.close()
         await embedder.close()
         if primary is not None:
             await primary.close()
         await database.close()
 
-    return Service(NAME, register=register, ready=ready, on_stop=close, guard=guard)
+    return Service(NAME, register=register, ready=ready, on_start=start, on_drain=drain, on_stop=close, guard=guard)

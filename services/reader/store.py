@@ -10,6 +10,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
+from services.reader import metrics
 from services.reader.retrieval import tuning
 from services.reader.retrieval.time_expressions import Window
 from services.reader.retrieval.trigram import with_names
@@ -161,6 +162,7 @@ class Snapshot:
         window: Window | None = None,
     ) -> list[Candidate]:
         """Candidates, at most `limit` a signal, in no order. Without vector or words, the other signal alone."""
+        metrics.tell_recall(has_vector=vector is not None, approximate=approximate)
         statement = search_statement(
             space.vectors if vector else None,
             approximate=approximate,

@@ -10,6 +10,7 @@ import grpc.aio
 from palimpsest.v1 import reader_service_pb2 as pb
 from palimpsest.v1 import retrieval_pb2
 
+from services.reader import metrics
 from services.reader.compiler.compiling import Compilation, Wish
 from services.reader.context import ReadContext
 from services.reader.contexts import messages
@@ -122,4 +123,6 @@ async def _leave_trace(
     trace = messages.to_trace(request, compilation, datetime.now(UTC), pack)
     store = TraceStore(servicer.writable)
     is_left = await store.leave(reading.view, current_caller().subject, trace, timeout_s=timeout_s)
+    if not is_left:
+        metrics.traces_lost.inc()
     return trace.trace_id if is_left else ""

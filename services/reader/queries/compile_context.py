@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from services.reader import metrics
 from services.reader.compiler.budget import Budget
 from services.reader.compiler.compiling import Compilation, Wish, compiled
 from services.reader.context import ReadContext
@@ -26,4 +27,8 @@ async def compile_context(context: ReadContext, retriever: Retriever, query: Que
     async def work(snapshot: Snapshot, found: Retrieved) -> Compilation:
         return await compiled(snapshot, found, query.wanted, wish)
 
-    return await retriever.find(context.view, query, work, timeout_s=context.timeout_s)
+    compilation = await retriever.find(context.view, query, work, timeout_s=context.timeout_s)
+    metrics.tell_retrieved(query.mode, compilation.found, compilation.timings_ms)
+    if compilation.pack.omitted_count:
+        metrics.packs_cut.inc()
+    return compilation
