@@ -19,7 +19,7 @@ from shared.database import Database
 from shared.freshness import Patience
 from shared.interceptors.personal_data import PersonalData
 from shared.personal_data.protection import Protections
-from shared.schema.migrate import is_current
+from shared.schema.fitness import Fitness
 from shared.server import Service
 from shared.settings import DatabaseSettings
 
@@ -64,8 +64,10 @@ def build_service(settings: ReaderSettings) -> Service:
     def register(server: grpc.aio.Server) -> None:
         register_servicer(servicer, server)
 
+    fitness = Fitness(database)
+
     async def ready() -> bool:
-        return await is_current(database)
+        return await fitness.is_fit()
 
     measuring: list[asyncio.Task[None]] = []
 

@@ -23,6 +23,7 @@ from shared.database import Database
 from shared.errors import PalimpsestError
 from shared.interceptors.personal_data import PersonalData
 from shared.personal_data.protection import Protections
+from shared.schema.fitness import Fitness
 from shared.schema.migrate import SchemaError, migrate
 from shared.server import Service
 
@@ -53,6 +54,7 @@ class _Writer:
         self._database = Database.open(settings.database)
         self._embedder: EmbedderClients | None = None
         self._work: asyncio.Task[None] | None = None
+        self._fitness = Fitness(self._database)
         self._migrated = False
         protections = Protections(self._database, age_s=settings.protection_age_s)
         self.guard = PersonalData(protections, self._database, has_questions=False)
@@ -65,12 +67,11 @@ class _Writer:
         register_servicer(servicer, server)
 
     async def ready(self) -> bool:
-        """Whether the schema is there and the database answers (SH-3)."""
+        """Whether the database answers, and has a schema that this code can work on (SH-3, OP-6)."""
         try:
-            await self._database.ping()
+            return self._migrated and await self._fitness.is_fit()
         except PalimpsestError:
             return False
-        return self._migrated
 
     async def start(self) -> None:
         """Begins to wait for the database, in the background: a service that starts before it recovers by itself."""
@@ -113,13 +114,15 @@ class _Writer:
     async def _migrate(self) -> bool:
         try:
             applied = await migrate(self._database, timeout_s=self._settings.migrate_timeout_s, include_post=False)
+            is_fit = await self._fitness.is_fit()
         except PalimpsestError as error:
             _log.warning("the schema is not there yet: %s", error.reason)
         except SchemaError as error:
             # An operator may mend it without restarting us.
             _log.error("the schema cannot be used: %s", error)
         else:
-            _log.info("the schema is up to date", extra={"applied": applied})
-            return True
+            if is_fit:
+                _log.info("the schema is up to date", extra={"applied": applied})
+                return True
         await asyncio.sleep(_RETRY_S)
         return False

@@ -50,6 +50,10 @@ CREATE TABLE IF NOT EXISTS schema_migrations (
     checksum   text NOT NULL
 )
 """
+# For code that does not know the migration any more, or not yet: whether it may go on.
+_PHASES = "ALTER TABLE schema_migrations ADD COLUMN IF NOT EXISTS phase text NOT NULL DEFAULT 'pre'"
+# Rows as JSON: tables of before have no phase.
+_APPLIED_POST = "SELECT name FROM schema_migrations AS m WHERE to_jsonb(m) ->> 'phase' = 'post'"
 _EXTENSION_VERSIONS = """
 SELECT name, installed_version, default_version FROM pg_available_extensions WHERE name = ANY ($1::text[])
 """
@@ -98,11 +102,25 @@ def schema_version(folder: Path = MIGRATIONS) -> str:
 
 
 async def is_current(database: Database, folder: Path = MIGRATIONS) -> bool:
-    """Whether everything that this code needs is applied: for a service's readiness. Writes and locks nothing."""
-    needed = load_migrations(folder)
+    """Whether this code can work on the schema that is there."""
+    return not await unfitness(database, load_migrations(folder))
 
-    async def work(connection: Connection) -> bool:
-        return not _before_code(_pending(needed, await _applied(connection)))
+
+async def unfitness(database: Database, migrations: list[Migration]) -> str:
+    """Why code that knows these migrations cannot work on the schema that is there; empty: it can (OP-6).
+
+    Of an older schema something that it needs is missing. On a newer one it works, unless that took away, by a `post`
+    migration that it does not know, what code of its age needs. Writes and locks nothing. Raises SchemaError where a
+    migration was changed since it was applied.
+    """
+
+    async def work(connection: Connection) -> str:
+        applied = await _applied(connection)
+        lacking = _before_code(_pending(migrations, applied))
+        if lacking:
+            return f"the schema lacks {lacking[0].name}: run `palimpsest init-db`, or start a writer that may migrate"
+        beyond = sorted(set(await _applied_post(connection)) - {migration.name for migration in migrations})
+        return f"the schema is of a later version, which took away what this one needs ({beyond[0]})" if beyond else ""
 
     return await database.transaction(work, timeout_s=RETRY_INTERVAL_S * 8, readonly=True)
 
@@ -156,6 +174,7 @@ async def _apply_pending(connection: Connection, migrations: list[Migration], in
     for extension in EXTENSIONS:
         await connection.execute(f"CREATE EXTENSION IF NOT EXISTS {extension}")
     await connection.execute(_TABLE)
+    await connection.execute(_PHASES)
     chosen = _chosen(migrations, await _applied(connection), include_post)
     for migration in chosen:
         await _apply(connection, migration)
@@ -170,7 +189,10 @@ async def _apply(connection: Connection, migration: Migration) -> None:
             raise
         raise SchemaError(f"{migration.name} failed: {describe(error)}") from None
     await connection.execute(
-        "INSERT INTO schema_migrations (name, checksum) VALUES ($1, $2)", migration.name, migration.checksum
+        "INSERT INTO schema_migrations (name, checksum, phase) VALUES ($1, $2, $3)",
+        migration.name,
+        migration.checksum,
+        migration.phase,
     )
 
 
@@ -215,6 +237,12 @@ async def _applied(connection: Connection) -> dict[str, str]:
         return {}
     rows = await connection.fetch("SELECT name, checksum FROM schema_migrations")
     return {row["name"]: row["checksum"] for row in rows}
+
+
+async def _applied_post(connection: Connection) -> list[str]:
+    if await connection.fetchval("SELECT to_regclass('schema_migrations')") is None:
+        return []
+    return [row["name"] for row in await connection.fetch(_APPLIED_POST)]
 
 
 def _chosen(migrations: list[Migration], applied: dict[str, str], include_post: bool) -> list[Migration]:
