@@ -79,6 +79,14 @@ class EmbeddedPostgres:
         """The path of one of the package's programs, such as `pg_dump`."""
         return self._programs.path(name)
 
+    def run(self, name: str, *arguments: str) -> None:
+        """Run one of them to its end, as the account that the server runs as. Raises EmbeddedPostgresError."""
+        self._programs.run(self.folder, name, *arguments)
+
+    def hand_over(self, path: Path) -> None:
+        """Make that account the owner of a path, so that the server and its programs can use it."""
+        self._programs.hand_over(path)
+
     def stop(self, *, mode: str = "fast") -> None:
         """Shut down; `immediate` skips the checkpoint, as a crash would. Does nothing when it is down already."""
         self._shut_down(mode)
