@@ -1,0 +1,1 @@
+"""How Palimpsest runs on Kubernetes, and what checks that."""

@@ -1,0 +1,1 @@
+"""Checks of the manifests: on what kustomize builds, and before a real apiserver."""

@@ -1,0 +1,1 @@
+"""What the manifests are checked with, and secrets for the overlay `dev`."""
