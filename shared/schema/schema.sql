@@ -24,8 +24,10 @@ CREATE FUNCTION comparable_name(value text) RETURNS text
     RETURN left(btrim(regexp_replace(normal_form(value), '\s+', ' ', 'g')), 200);
 
 -- Lexemes of a text: Russian stems (whose configuration stems Latin words as English) and exact forms.
+-- With a search path of its own: a restored dump fills the column that it makes under an empty one.
 CREATE FUNCTION lexemes(value text) RETURNS tsvector
     LANGUAGE plpgsql IMMUTABLE STRICT PARALLEL SAFE
+    SET search_path FROM CURRENT
 AS $$
 DECLARE
     -- Once: as an argument of two calls in plain SQL it would be computed twice.
