@@ -316,6 +316,26 @@ class ConsistencyTokenForeign(PalimpsestError):
         super().__init__(metadata={"cause": cause})
 
 
+class CursorExpired(PalimpsestError):
+    """What happened since the cursor cannot be told any more; watch without it, and read anew."""
+
+    code = grpc.StatusCode.OUT_OF_RANGE
+    reason = "CURSOR_EXPIRED"
+
+    def __init__(self, oldest: str) -> None:
+        super().__init__(metadata={"oldest": oldest})
+
+
+class ServerStopping(PalimpsestError):
+    """The server stops; another one goes on with the stream."""
+
+    code = grpc.StatusCode.UNAVAILABLE
+    reason = "SERVER_STOPPING"
+
+    def __init__(self, retry_after_s: float = 0.1) -> None:
+        super().__init__(retry_after_s=retry_after_s)
+
+
 class Internal(PalimpsestError):
     """A fault of the service; its log has it under the trace id."""
 

@@ -47,6 +47,9 @@ class Service:
     on_start: Callable[[], Awaitable[None]] = _nothing
     """Runs once the server listens, and may take its time (load a model); the service is not ready before. What waits
     for another service belongs into `ready`. Raising ends the process."""
+    on_drain: Callable[[], Awaitable[None]] = _nothing
+    """Runs when no new call is expected any more, and before those under way are given their time: ends streams that do
+    not end by themselves."""
     on_stop: Callable[[], Awaitable[None]] = _nothing
     """Runs after the last call: closes pools and stops loops."""
     guard: Guard | None = None
@@ -107,6 +110,7 @@ async def _listening(
     finally:
         await state.drain()
         await asyncio.sleep(settings.drain_s)
+        await service.on_drain()
         await asyncio.gather(*(one.stop(settings.grace_s) for one in servers))
         await service.on_stop()
         _log.info("stopped")

@@ -61,6 +61,8 @@ from services.reader.retrieval_messages import to_search_response
 from services.reader.settings import ReaderSettings
 from services.reader.store import Store
 from services.reader.view import View
+from services.reader.watch.hub import Hub
+from services.reader.watch.servicer import WatchRpcs
 from shared.authentication.caller import ADMIN, READ, current_caller
 from shared.database import Database
 from shared.freshness import Patience
@@ -70,8 +72,8 @@ _SERVICE = "palimpsest.v1.ReaderService"
 
 
 @dataclass(frozen=True)
-class ReaderServicer(AuditRpcs, ContextRpcs, pb_grpc.ReaderServiceServicer):
-    """Answers reads. What the contract has and this class does not is answered UNIMPLEMENTED by the server."""
+class ReaderServicer(AuditRpcs, ContextRpcs, WatchRpcs, pb_grpc.ReaderServiceServicer):
+    """Answers reads."""
 
     store: Store
     retriever: Retriever
@@ -80,6 +82,7 @@ class ReaderServicer(AuditRpcs, ContextRpcs, pb_grpc.ReaderServiceServicer):
     patience: Patience
     writable: Database
     """The primary, which takes traces."""
+    hub: Hub
     primary: Store | None = None
     """Its store, where the reader's own database is a replica."""
 

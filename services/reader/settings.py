@@ -54,6 +54,18 @@ class ReaderSettings(BaseSettings):
     trace_timeout_s: float = Field(
         default=1.0, gt=0, description="how long an answer may wait for its trace to be left, at most"
     )
+    watch_poll_s: float = Field(
+        default=0.2, gt=0, description="how often it is looked whether watched namespaces have changed"
+    )
+    watchers: int = Field(default=4_096, ge=1, description="streams of changes that one process serves at most")
+    watch_reads: int = Field(
+        default=2, ge=1, description="connections that reading changes may take at a time, whoever watches"
+    )
+    watch_recheck_s: float = Field(
+        default=5.0,
+        gt=0,
+        description="after so long an open stream is ended if its caller may no longer see what it could",
+    )
     statement_timeout_s: float = Field(
         default=30.0, gt=0, description="what a call without a deadline may spend in the database"
     )

@@ -1,6 +1,6 @@
 """Who is calling: what it may do, and which labels it holds."""
 
-from collections.abc import Iterator
+from collections.abc import Awaitable, Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass
@@ -66,11 +66,21 @@ class Caller:
 
 
 _current: ContextVar[Caller] = ContextVar("caller")
+_asking: ContextVar[Callable[[], Awaitable[Caller]] | None] = ContextVar("asking", default=None)
 
 
 def current_caller() -> Caller:
     """The caller of the call under way. Raises LookupError outside of one."""
     return _current.get()
+
+
+async def renewed_caller() -> Caller:
+    """The caller of the call under way, by what its credentials say now, and from then on: for calls that
+    last. Raises Unauthenticated where they are not valid any more, and KeysUnavailable."""
+    ask = _asking.get()
+    if ask is not None:
+        _current.set(await ask())
+    return current_caller()
 
 
 def held_roles(namespace: str) -> frozenset[str] | None:
@@ -83,13 +93,14 @@ def held_roles(namespace: str) -> frozenset[str] | None:
 
 
 @contextmanager
-def acting_as(caller: Caller) -> Iterator[None]:
-    """Makes `caller` the current one for what happens inside."""
-    token = _current.set(caller)
+def acting_as(caller: Caller, ask: Callable[[], Awaitable[Caller]] | None = None) -> Iterator[None]:
+    """Makes `caller` the current one for what happens inside; `ask` tells again who it is."""
+    token, asking = _current.set(caller), _asking.set(ask)
     try:
         yield
     finally:
         _current.reset(token)
+        _asking.reset(asking)
 
 
 def _covers(grant: str, namespace: str) -> bool:

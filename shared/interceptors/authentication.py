@@ -13,7 +13,8 @@ def authenticated(authenticator: Authenticator) -> Callable[[Call], AbstractAsyn
 
     @asynccontextmanager
     async def step(call: Call) -> AsyncIterator[None]:
-        with acting_as(await authenticator.authenticate(call.metadata())):
+        metadata = call.metadata()
+        with acting_as(await authenticator.authenticate(metadata), lambda: authenticator.authenticate(metadata)):
             yield
 
     return step

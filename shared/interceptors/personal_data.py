@@ -232,10 +232,12 @@ def _recount(response: Any) -> None:
 
 
 def _conceal(protection: Protection, request: Any, response: Any) -> None:
-    """Page tokens hold keys. And a key that is masked does not begin as the request asks: else its digits could be
-    found out one by one."""
+    """Page tokens hold keys, and hashes of keys tell them. And a key that is masked does not begin as the request asks:
+    else its digits could be found out one by one."""
     if getattr(response, "next_page_token", ""):
         response.next_page_token = seal(protection.secret, response.next_page_token)
+    for change in getattr(response, "changes", ()):
+        change.erased_key_hash = ""  # a key with personal data is soon found by its hash
     prefix = getattr(request, "key_prefix", "")
     if prefix:
         left = [each for each in response.entities if each.natural_key.startswith(prefix)]

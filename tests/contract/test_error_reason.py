@@ -18,7 +18,6 @@ PREFIX = "palimpsest.v1.ErrorReason.ERROR_REASON_"
 
 # Reasons of parts that are not built yet, or that a service declares for itself. Only ever gets shorter.
 LATER = {
-    "CURSOR_EXPIRED",
     "NO_RERANKER",  # services/embedder/servicer.py
     "SCHEMA_VIOLATION",  # a failed assertion's, never a call's
 }

@@ -33,7 +33,7 @@ CURATION = {
     "stale_marks",
 }
 # What was before depends on the order of arrival.
-PAST = {"changes", "fact_versions", "entity_versions", "link_versions"}
+PAST = {"changes", "fact_versions", "entity_versions", "link_versions", "touched_items"}
 # What was sent when, and what that did: two ways to one state differ in it.
 JOURNALS = {"snapshots", "vault_runs"}
 # What reads leave.
@@ -48,6 +48,7 @@ NOT_STATE = {
     "embedding_spaces",
     "schema_migrations",
     "personal_data_secrets",
+    "cursor_secret",
     *CONFIGURATION,
     *CURATION,
     *PAST,

@@ -32,6 +32,7 @@ TIMEOUT_S = 30.0
 GLOBAL_TABLES = {
     "schema_migrations": "the history of the schema itself",
     "embedding_spaces": "a model serves every namespace",
+    "cursor_secret": "one row, which seals the cursors of all namespaces",
 }
 
 FIRST = "-- phase: pre\nCREATE TABLE notes (namespace text PRIMARY KEY);\nSELECT pg_sleep(0.05);\n"

@@ -654,19 +654,23 @@ class DigestResponse(_message.Message):
     def __init__(self, digest: _Optional[str] = ..., tables: _Optional[_Mapping[str, str]] = ..., rows: _Optional[_Mapping[str, int]] = ...) -> None: ...
 
 class WatchRequest(_message.Message):
-    __slots__ = ("namespace", "cursor", "item_kinds", "scopes")
+    __slots__ = ("namespace", "cursor", "item_kinds", "scopes", "since")
     NAMESPACE_FIELD_NUMBER: _ClassVar[int]
     CURSOR_FIELD_NUMBER: _ClassVar[int]
     ITEM_KINDS_FIELD_NUMBER: _ClassVar[int]
     SCOPES_FIELD_NUMBER: _ClassVar[int]
+    SINCE_FIELD_NUMBER: _ClassVar[int]
     namespace: str
     cursor: str
     item_kinds: _containers.RepeatedScalarFieldContainer[_retrieval_pb2.ItemKind]
     scopes: _containers.RepeatedScalarFieldContainer[str]
-    def __init__(self, namespace: _Optional[str] = ..., cursor: _Optional[str] = ..., item_kinds: _Optional[_Iterable[_Union[_retrieval_pb2.ItemKind, str]]] = ..., scopes: _Optional[_Iterable[str]] = ...) -> None: ...
+    since: _timestamp_pb2.Timestamp
+    def __init__(self, namespace: _Optional[str] = ..., cursor: _Optional[str] = ..., item_kinds: _Optional[_Iterable[_Union[_retrieval_pb2.ItemKind, str]]] = ..., scopes: _Optional[_Iterable[str]] = ..., since: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ...) -> None: ...
 
 class WatchResponse(_message.Message):
-    __slots__ = ("changes",)
+    __slots__ = ("changes", "cursor")
     CHANGES_FIELD_NUMBER: _ClassVar[int]
+    CURSOR_FIELD_NUMBER: _ClassVar[int]
     changes: _containers.RepeatedCompositeFieldContainer[_retrieval_pb2.Change]
-    def __init__(self, changes: _Optional[_Iterable[_Union[_retrieval_pb2.Change, _Mapping]]] = ...) -> None: ...
+    cursor: str
+    def __init__(self, changes: _Optional[_Iterable[_Union[_retrieval_pb2.Change, _Mapping]]] = ..., cursor: _Optional[str] = ...) -> None: ...

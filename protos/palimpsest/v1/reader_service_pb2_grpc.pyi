@@ -103,9 +103,22 @@ class ReaderServiceStub:
     checks, not for each call. Needs the admin permission.
     """
     Watch: _grpc.UnaryStreamMultiCallable[_reader_service_pb2.WatchRequest, _reader_service_pb2.WatchResponse]
-    """Streams changes in commit order, at least once, with visibility applied. Resumable by the cursor of the last change that was
-    handled. OUT_OF_RANGE (CURSOR_EXPIRED) when the cursor is older than the log. Without changes the stream is silent; it
-    does not end by itself.
+    """Streams what changes of observations, entities and facts, as far as the caller may see them. What committed before something
+    else began comes before it. At least once: a thing is told with what is stored when it is read, so that several changes that
+    follow each other closely may be told as one, and one may be told again after a resumption; none is lost. Putting each thing
+    that is added or changed in the place of what was known by its id, and dropping what is removed, ends in what `GetEntity`,
+    `GetFact` and `GetObservation` answer, but for `trust`, which fades by itself. What the caller may not see leaves no trace; a
+    thing that it could see and no longer may is removed.
+
+    Resumable by the cursor of what was handled last, at any reader of the same database, replicas too; after a failover a little is
+    told again. CURSOR_EXPIRED (OUT_OF_RANGE) when the cursor is older than the log, which is kept for seven days, or was another
+    caller's, and, during the stream, when the labels that the caller holds change: then watch without a cursor, and read anew.
+
+    The first message comes at once and has no changes; what is read after it is told from there on. Without changes the stream is
+    silent, but for a message an hour that has a newer cursor and nothing else. It does not end by itself. A server that stops ends
+    it with SERVER_STOPPING (UNAVAILABLE), a token that expires with UNAUTHENTICATED within seconds; QUEUE_FULL (RESOURCE_EXHAUSTED)
+    where too many watch. A slow reader delays nobody, and is told later what is then stored. On a replica changes wait until the
+    transactions are over that were under way at the primary.
     """
 
 @_typing.type_check_only
@@ -183,9 +196,22 @@ class ReaderServiceAsyncStub(ReaderServiceStub):
     checks, not for each call. Needs the admin permission.
     """
     Watch: _aio.UnaryStreamMultiCallable[_reader_service_pb2.WatchRequest, _reader_service_pb2.WatchResponse]  # type: ignore[assignment]
-    """Streams changes in commit order, at least once, with visibility applied. Resumable by the cursor of the last change that was
-    handled. OUT_OF_RANGE (CURSOR_EXPIRED) when the cursor is older than the log. Without changes the stream is silent; it
-    does not end by itself.
+    """Streams what changes of observations, entities and facts, as far as the caller may see them. What committed before something
+    else began comes before it. At least once: a thing is told with what is stored when it is read, so that several changes that
+    follow each other closely may be told as one, and one may be told again after a resumption; none is lost. Putting each thing
+    that is added or changed in the place of what was known by its id, and dropping what is removed, ends in what `GetEntity`,
+    `GetFact` and `GetObservation` answer, but for `trust`, which fades by itself. What the caller may not see leaves no trace; a
+    thing that it could see and no longer may is removed.
+
+    Resumable by the cursor of what was handled last, at any reader of the same database, replicas too; after a failover a little is
+    told again. CURSOR_EXPIRED (OUT_OF_RANGE) when the cursor is older than the log, which is kept for seven days, or was another
+    caller's, and, during the stream, when the labels that the caller holds change: then watch without a cursor, and read anew.
+
+    The first message comes at once and has no changes; what is read after it is told from there on. Without changes the stream is
+    silent, but for a message an hour that has a newer cursor and nothing else. It does not end by itself. A server that stops ends
+    it with SERVER_STOPPING (UNAVAILABLE), a token that expires with UNAUTHENTICATED within seconds; QUEUE_FULL (RESOURCE_EXHAUSTED)
+    where too many watch. A slow reader delays nobody, and is told later what is then stored. On a replica changes wait until the
+    transactions are over that were under way at the primary.
     """
 
 class ReaderServiceServicer(metaclass=_abc_1.ABCMeta):
@@ -440,9 +466,22 @@ class ReaderServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _reader_service_pb2.WatchRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_abc.Iterator[_reader_service_pb2.WatchResponse], _abc.AsyncIterator[_reader_service_pb2.WatchResponse]]:
-        """Streams changes in commit order, at least once, with visibility applied. Resumable by the cursor of the last change that was
-        handled. OUT_OF_RANGE (CURSOR_EXPIRED) when the cursor is older than the log. Without changes the stream is silent; it
-        does not end by itself.
+        """Streams what changes of observations, entities and facts, as far as the caller may see them. What committed before something
+        else began comes before it. At least once: a thing is told with what is stored when it is read, so that several changes that
+        follow each other closely may be told as one, and one may be told again after a resumption; none is lost. Putting each thing
+        that is added or changed in the place of what was known by its id, and dropping what is removed, ends in what `GetEntity`,
+        `GetFact` and `GetObservation` answer, but for `trust`, which fades by itself. What the caller may not see leaves no trace; a
+        thing that it could see and no longer may is removed.
+
+        Resumable by the cursor of what was handled last, at any reader of the same database, replicas too; after a failover a little is
+        told again. CURSOR_EXPIRED (OUT_OF_RANGE) when the cursor is older than the log, which is kept for seven days, or was another
+        caller's, and, during the stream, when the labels that the caller holds change: then watch without a cursor, and read anew.
+
+        The first message comes at once and has no changes; what is read after it is told from there on. Without changes the stream is
+        silent, but for a message an hour that has a newer cursor and nothing else. It does not end by itself. A server that stops ends
+        it with SERVER_STOPPING (UNAVAILABLE), a token that expires with UNAUTHENTICATED within seconds; QUEUE_FULL (RESOURCE_EXHAUSTED)
+        where too many watch. A slow reader delays nobody, and is told later what is then stored. On a replica changes wait until the
+        transactions are over that were under way at the primary.
         """
 
 def add_ReaderServiceServicer_to_server(servicer: ReaderServiceServicer, server: _typing.Union[_grpc.Server, _aio.Server]) -> None: ...

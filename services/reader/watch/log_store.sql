@@ -1,0 +1,214 @@
+-- What changed, in the order of commits (RE-13). Read from rows and the changes that made them what they are, beside what
+-- `touched_items` keeps of that which rows no longer tell.
+
+-- name: beginning
+-- What cursors are sealed by, and the clock.
+SELECT secret, clock_timestamp() AS now FROM cursor_secret;
+
+-- name: heads
+-- Of the namespaces $1 the latest moment that is committed; and, to know on a replica when all is replayed that comes before it,
+-- the oldest transaction under way, and the next one that is not known yet, which is read after the snapshot was taken.
+SELECT name, (SELECT max(c.known_at) FROM changes AS c WHERE c.namespace = name) AS head,
+    pg_is_in_recovery() AS is_replica,
+    pg_snapshot_xmin(pg_current_snapshot())::text::bigint AS oldest,
+    age('3'::xid)::bigint AS after_third
+FROM unnest($1::text[]) AS name;
+
+-- name: committing
+-- Of the namespaces $1 the transactions that have their moment, or are taking it, and are not committed yet.
+SELECT name, lock.virtualtransaction AS holder
+FROM unnest($1::text[]) AS name
+JOIN pg_locks AS lock
+    ON lock.locktype = 'advisory' AND lock.objsubid = 1 AND lock.granted AND lock.mode = 'ShareLock'
+    AND lock.classid = ((moment_lock(name) >> 32) & 4294967295)::oid
+    AND lock.objid = (moment_lock(name) & 4294967295)::oid
+    AND lock.database = (SELECT oid FROM pg_database WHERE datname = current_database());
+
+-- name: reach
+-- Of the changes of the namespace $1 from the moment $2 to $3 the first $4: the moment of the last of them, and between which
+-- numbers they lie. NULL: there are none.
+WITH cut AS (
+    SELECT max(first.known_at) AS until
+    FROM (
+        SELECT known_at FROM changes WHERE namespace = $1 AND known_at BETWEEN $2 AND $3 ORDER BY known_at LIMIT $4
+    ) AS first
+)
+SELECT cut.until, min(c.change_id) AS least, max(c.change_id) AS greatest
+FROM cut LEFT JOIN changes AS c ON c.namespace = $1 AND c.known_at BETWEEN $2 AND cut.until
+GROUP BY cut.until;
+
+-- name: observations_by_id
+-- The observations $4 that the caller may see.
+SELECT * FROM observations WHERE namespace = $1 AND observation_id = ANY ($4) AND visible(restricting, $2, $3)
+    AND NOT withdrawn;
+
+-- name: changed_things
+-- What the caller has to be told of the changes from the moment $4 to $5, whose numbers lie between $6 and $7: things in the order
+-- of the latest change that the caller may know of, then observations, entities and facts, each by a number made of its id. $8 the
+-- hashes of the labels that the caller holds; after ($4, $9, $10); at most $11. What a thing is by now is read after this.
+WITH span AS MATERIALIZED (
+    SELECT change_id, known_at FROM changes WHERE namespace = $1 AND known_at BETWEEN $4 AND $5
+),
+recorded AS MATERIALIZED (
+    SELECT o.observation_id, span.known_at
+    FROM observations AS o JOIN span USING (change_id)
+    WHERE o.namespace = $1 AND o.change_id BETWEEN $6 AND $7 AND visible(o.restricting, $2, $3) AND NOT o.withdrawn
+),
+touched AS MATERIALIZED (
+    SELECT t.kind, t.item_key, t.what, t.is_erased, span.known_at, admits(t.audience, $8, $3) AS is_admitted,
+        admits(t.audience, $8, $3) AND NOT t.was_withdrawn AS was_seen
+    FROM touched_items AS t JOIN span USING (change_id)
+    WHERE t.namespace = $1 AND t.change_id BETWEEN $6 AND $7
+),
+-- Observations that came into sight, or went out of it.
+told AS MATERIALIZED (
+    SELECT observation_id, known_at FROM recorded
+    UNION ALL
+    SELECT o.observation_id, t.known_at
+    FROM touched AS t JOIN observations AS o ON o.namespace = $1 AND o.observation_id = t.item_key
+    WHERE t.kind = 0 AND visible(o.restricting, $2, $3) AND (t.was_seen OR NOT o.withdrawn)
+),
+observation_events AS (
+    SELECT observation_id AS item_key, known_at, true AS is_now, NULL::boolean AS was_seen, true AS is_new FROM recorded
+    UNION ALL
+    SELECT item_key, known_at, true, was_seen, false FROM touched WHERE kind = 0
+),
+entity_events AS (
+    SELECT e.natural_key AS item_key, span.known_at, true AS is_now, NULL::boolean AS was_seen,
+        NOT EXISTS (
+            SELECT FROM entity_versions AS v
+            WHERE v.namespace = $1 AND v.natural_key = e.natural_key
+              AND v.change_id NOT IN (SELECT change_id FROM span)) AS is_new
+    FROM entities AS e JOIN span USING (change_id)
+    WHERE e.namespace = $1 AND e.change_id BETWEEN $6 AND $7
+    UNION ALL
+    SELECT ee.natural_key, told.known_at, true, NULL, false
+    FROM told JOIN entity_evidence AS ee ON ee.namespace = $1 AND ee.observation_id = told.observation_id
+    UNION ALL
+    SELECT item_key, known_at, what = 1 OR is_admitted, CASE what WHEN 1 THEN was_seen END, false
+    FROM touched WHERE kind = 3
+),
+-- Entities whose labels let the caller see them now and did not before, or the other way round.
+turned AS MATERIALIZED (
+    SELECT t.item_key, t.known_at, t.is_admitted, visible(e.restricting, $2, $3) AS is_visible
+    FROM touched AS t JOIN entities AS e ON e.namespace = $1 AND e.natural_key = t.item_key
+    WHERE t.kind = 3 AND t.what = 1 AND t.is_admitted <> visible(e.restricting, $2, $3)
+),
+fact_events AS (
+    SELECT f.fact_id AS item_key, span.known_at, NULL::boolean AS was_seen,
+        NOT EXISTS (
+            SELECT FROM fact_versions AS v
+            WHERE v.namespace = $1 AND v.fact_id = f.fact_id AND v.change_id NOT IN (SELECT change_id FROM span)) AS is_new
+    FROM facts AS f JOIN span USING (change_id)
+    WHERE f.namespace = $1 AND f.change_id BETWEEN $6 AND $7
+      -- What other facts do to one is told where it shows: by its interval, or by those of them that the caller may see.
+      AND NOT EXISTS (
+        SELECT FROM fact_versions AS v
+        WHERE v.namespace = $1 AND v.fact_id = f.fact_id AND v.until_change_id = f.change_id
+          AND v.state - '{change_id,stamps,supersedes,superseded_by}'::text[]
+            = to_jsonb(f) - '{change_id,stamps,supersedes,superseded_by}'::text[]
+          AND NOT $3 AND NOT EXISTS (
+            SELECT FROM facts AS f
+            WHERE f.namespace = $1 AND visible(f.restricting, $2, $3) AND {fact_is_visible}
+              AND f.fact_id IN (
+                (SELECT jsonb_array_elements_text(v.state -> 'supersedes' || (v.state -> 'superseded_by')))
+                UNION ALL
+                (SELECT other FROM facts AS here, unnest(here.supersedes || here.superseded_by) AS other
+                 WHERE here.namespace = $1 AND here.fact_id = v.fact_id))))
+    UNION ALL
+    SELECT fe.fact_id, told.known_at, NULL,
+        -- All that the caller may see of its evidence is new.
+        NOT $3 AND NOT EXISTS (
+            SELECT FROM fact_evidence AS other JOIN observations AS o USING (namespace, observation_id)
+            WHERE other.namespace = $1 AND other.fact_id = fe.fact_id AND visible(o.restricting, $2, $3)
+              AND other.observation_id NOT IN (SELECT observation_id FROM told))
+    FROM told JOIN fact_evidence AS fe ON fe.namespace = $1 AND fe.observation_id = told.observation_id
+    UNION ALL
+    SELECT item_key, known_at, CASE what WHEN 1 THEN was_seen END, false
+    FROM touched WHERE kind = 2 AND (what = 1 OR is_admitted)
+    UNION ALL
+    SELECT f.fact_id, turned.known_at, NULL, turned.is_visible
+    FROM turned JOIN facts AS f ON f.namespace = $1 AND f.subject_key = turned.item_key
+    UNION ALL
+    SELECT f.fact_id, turned.known_at, NULL, turned.is_visible
+    FROM turned JOIN facts AS f ON f.namespace = $1 AND f.object_key = turned.item_key
+),
+observation_items AS (
+    SELECT 0 AS rank, event.item_key, bool_or(event.is_new OR event.was_seen IS false) AS is_new,
+        bool_or(event.was_seen IS NOT NULL) AS is_relabelled, false AS is_erased_key,
+        max(event.known_at) AS shown_at, max(event.known_at) FILTER (WHERE event.was_seen) AS hidden_at
+    FROM observation_events AS event GROUP BY event.item_key
+),
+entity_items AS (
+    SELECT 1 AS rank, event.item_key, bool_or(event.is_new OR event.was_seen IS false) AS is_new,
+        bool_or(event.was_seen IS NOT NULL) AS is_relabelled,
+        EXISTS (SELECT FROM touched AS t WHERE t.kind = 3 AND t.is_erased AND t.item_key = event.item_key) AS is_erased_key,
+        max(event.known_at) FILTER (WHERE event.is_now) AS shown_at,
+        max(event.known_at) FILTER (WHERE event.was_seen) AS hidden_at
+    FROM entity_events AS event GROUP BY event.item_key
+),
+fact_candidates AS (
+    SELECT event.item_key, bool_or(event.is_new OR event.was_seen IS false) AS is_new,
+        bool_or(event.was_seen IS NOT NULL) AS is_relabelled, max(event.known_at) AS shown_at,
+        max(event.known_at) FILTER (WHERE event.was_seen) AS hidden_at, bool_or(event.was_seen) AS was_seen
+    FROM fact_events AS event GROUP BY event.item_key
+),
+fact_items AS (
+    SELECT 2 AS rank, c.item_key, c.is_new, c.is_relabelled, false AS is_erased_key, c.shown_at,
+        -- Where the caller could see all of it before: itself, its ends and something that it rests on.
+        CASE WHEN coalesce(c.was_seen, f.fact_id IS NOT NULL AND visible(f.restricting, $2, $3) AND NOT f.withdrawn)
+            AND NOT EXISTS (
+                SELECT FROM entities AS e
+                WHERE e.namespace = $1 AND e.natural_key IN (f.subject_key, f.object_key)
+                  AND NOT visible(e.restricting, $2, $3)
+                  AND NOT EXISTS (SELECT FROM turned WHERE turned.item_key = e.natural_key AND turned.is_admitted))
+            AND ($3 OR struck.at IS NOT NULL OR EXISTS (
+                SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
+                WHERE fe.namespace = $1 AND fe.fact_id = c.item_key AND visible(o.restricting, $2, $3)
+                  AND (NOT o.withdrawn OR EXISTS (
+                    SELECT FROM touched AS t WHERE t.kind = 0 AND t.was_seen AND t.item_key = o.observation_id))))
+        THEN greatest(c.hidden_at, struck.at, gone.at, parted.at) END AS hidden_at
+    FROM fact_candidates AS c
+    LEFT JOIN facts AS f ON f.namespace = $1 AND f.fact_id = c.item_key
+    CROSS JOIN LATERAL (
+        SELECT max(t.known_at) AS at FROM touched AS t
+        WHERE t.kind = 2 AND t.what = 2 AND t.was_seen AND t.item_key = c.item_key) AS struck
+    CROSS JOIN LATERAL (
+        SELECT max(t.known_at) AS at
+        FROM fact_evidence AS fe JOIN touched AS t ON t.kind = 0 AND t.was_seen AND t.item_key = fe.observation_id
+        WHERE fe.namespace = $1 AND fe.fact_id = c.item_key) AS gone
+    CROSS JOIN LATERAL (
+        SELECT max(turned.known_at) AS at FROM turned
+        WHERE turned.is_admitted AND turned.item_key IN (f.subject_key, f.object_key)) AS parted
+),
+items AS (
+    SELECT item.*, EXISTS (
+        SELECT FROM observations AS o
+        WHERE o.namespace = $1 AND o.observation_id = item.item_key AND visible(o.restricting, $2, $3)
+          AND NOT o.withdrawn) AS is_visible
+    FROM observation_items AS item
+    UNION ALL
+    SELECT item.*, EXISTS (
+        SELECT FROM entities AS e
+        WHERE e.namespace = $1 AND e.natural_key = item.item_key AND visible(e.restricting, $2, $3) AND NOT e.withdrawn)
+    FROM entity_items AS item
+    UNION ALL
+    SELECT item.*, EXISTS (
+        SELECT FROM facts AS f
+        WHERE f.namespace = $1 AND f.fact_id = item.item_key AND visible(f.restricting, $2, $3) AND NOT f.withdrawn
+          AND {ends_are_visible}
+          AND ($3 OR EXISTS (
+            SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
+            WHERE fe.namespace = $1 AND fe.fact_id = f.fact_id AND visible(o.restricting, $2, $3) AND NOT o.withdrawn)))
+    FROM fact_items AS item
+),
+placed AS (
+    SELECT rank, item_key, is_visible, is_visible AND coalesce(is_new, false) AS is_new,
+        coalesce(is_relabelled, false) AS is_relabelled, is_erased_key,
+        CASE WHEN is_visible THEN shown_at ELSE hidden_at END AS known_at, hashtextextended(item_key, 0) AS place
+    FROM items
+)
+SELECT * FROM placed
+WHERE known_at IS NOT NULL AND (known_at, rank, place) > ($4, $9::integer, $10::bigint)
+ORDER BY known_at, rank, place
+LIMIT $11;

@@ -1,0 +1,99 @@
+"""Watches a namespace as a test needs it: what comes, what it adds up to, and where the stream is."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import grpc.aio
+from palimpsest.v1 import reader_service_pb2 as pb
+from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
+from palimpsest.v1.retrieval_pb2 import Change, ChangeType
+
+from services.reader.service import build_service
+from services.reader.settings import ReaderSettings
+from shared.settings import DatabaseSettings
+from tests.integration.writing import NAMESPACE, serving
+
+SETTINGS = {"watch_poll_s": 0.02, "watch_recheck_s": 0.05}
+_PATIENCE_S = 30
+
+
+@dataclass
+class Watcher:
+    """One stream, and what it adds up to."""
+
+    call: Any
+    changes: list[Change] = field(default_factory=list)
+    things: dict[str, Any] = field(default_factory=dict)
+    """What is there, by id."""
+    cursor: str = ""
+
+    async def begun(self) -> Watcher:
+        """Reads the first message."""
+        first = await asyncio.wait_for(self.call.read(), _PATIENCE_S)
+        assert isinstance(first, pb.WatchResponse), await status(self.call)
+        assert (len(first.changes), bool(first.cursor)) == (0, True)
+        self.cursor = first.cursor
+        return self
+
+    async def until(self, holds: Callable[[Watcher], bool]) -> Watcher:
+        """Reads until something holds."""
+        async with asyncio.timeout(_PATIENCE_S):
+            while not holds(self):
+                response = await self.call.read()
+                assert isinstance(response, pb.WatchResponse), await status(self.call)
+                self.take(response)
+        return self
+
+    async def until_seen(self, *ids: str) -> Watcher:
+        """Reads until there were changes of all these."""
+        return await self.until(lambda watcher: set(ids) <= {each.item_id for each in watcher.changes})
+
+    def take(self, response: pb.WatchResponse) -> None:
+        """Adds a message up."""
+        self.cursor = response.cursor
+        for change in response.changes:
+            self.changes.append(change)
+            kind = change.WhichOneof("item")
+            if change.type == ChangeType.CHANGE_TYPE_REMOVED:
+                assert kind is None
+                self.things.pop(change.item_id or change.erased_key_hash, None)
+            else:
+                assert kind is not None
+                self.things[change.item_id] = getattr(change, kind)
+
+    def told(self) -> list[tuple[str, str]]:
+        """What happened to what, in order."""
+        return [
+            (ChangeType.Name(each.type).removeprefix("CHANGE_TYPE_"), each.item_id or each.erased_key_hash)
+            for each in self.changes
+        ]
+
+    async def stop(self) -> None:
+        """Ends the stream as a client that goes."""
+        self.call.cancel()
+
+
+async def status(call: Any) -> tuple[str, str]:
+    """How a call ended."""
+    return (await call.code()).name, await call.details()
+
+
+async def watch(stub: ReaderServiceStub, token: str = "", namespace: str = NAMESPACE, **fields: Any) -> Watcher:
+    """A stream that has begun."""
+    metadata = (("authorization", f"Bearer {token}"),) if token else None
+    call = stub.Watch(pb.WatchRequest(namespace=namespace, **fields), metadata=metadata)
+    return await Watcher(call).begun()
+
+
+@asynccontextmanager
+async def readers(dsn: str, *, auth: object = None, **settings: Any) -> AsyncIterator[ReaderServiceStub]:
+    """A reader that looks often; with callers of a grants file, where there is one."""
+    made = ReaderSettings(database=DatabaseSettings(dsn=dsn), **(SETTINGS | settings))
+    options: dict[str, Any] = {} if auth is None else {"auth_mode": "static", "auth_grants_file": auth}
+    async with serving(build_service(made), **options) as target, grpc.aio.insecure_channel(target) as channel:
+        yield ReaderServiceStub(channel)
