@@ -30,6 +30,11 @@ calls_started = Counter(
     "palimpsest_calls_started", "Calls that a method was found for, or refused.", ["method"], registry=registry
 )
 calls_under_way = Gauge("palimpsest_calls_under_way", "Calls that have begun and not ended.", registry=registry)
+calls_refused = Counter(
+    "palimpsest_calls_refused",
+    "Calls that were refused before any work, because so many were under way (PALIMPSEST_MAX_CONCURRENT_CALLS).",
+    registry=registry,
+)
 call_errors = Counter(
     "palimpsest_call_errors",
     "Calls that ended with an error of ours, by its reason as the contract names it.",

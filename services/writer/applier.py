@@ -14,6 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from services.writer.embedding.origins import remember
 from services.writer.namespace_packs import NamespacePacks
 from services.writer.namespace_store import NamespaceStore
 from services.writer.passage_store import PassageStore
@@ -96,6 +97,7 @@ class Applier:
         self, items: Sequence[PreparedObservation], *, timeout_s: float | None = None, also: Also | None = None
     ) -> Applied:
         """The same for at least one item, with the position at which reads see them."""
+        remember(*items)
         try:
             return await self.apply_together(items, timeout_s=timeout_s, also=also)
         except StatementFailed:

@@ -10,7 +10,10 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from typing import TypeAlias
 
+from opentelemetry import trace
+
 from services.writer.applier import Applied, Applier
+from services.writer.embedding.origins import remember
 from services.writer.recording import Outcome, PreparedObservation
 from shared.consistency_token import Position
 from shared.database import StatementFailed
@@ -47,6 +50,7 @@ class GroupCommit:
                 return await self._apply_alone(item, timeout_s)
             finally:
                 turn.end()
+        remember(item)
         waiter = _Waiter(item, timeout_s)
         self._waiting[item.namespace].append(waiter)
         # None: one of the group cannot be stored, so each tries alone, under its own trace.
@@ -83,6 +87,10 @@ class GroupCommit:
         return group
 
     async def _apply_group(self, group: "Sequence[_Waiter]") -> None:
+        leader = trace.get_current_span().get_span_context()
+        for waiter in group[1:]:
+            # Whose statements they are is to be found in the trace of each.
+            waiter.span.add_link(leader)
         try:
             applied = await self._applier.apply_together([each.item for each in group], timeout_s=_longest(group))
         except StatementFailed:
@@ -122,6 +130,7 @@ class _Waiter:
         self.item = item
         # Under its trace the group's transaction logs, if it is the first.
         self.context = contextvars.copy_context()
+        self.span = trace.get_current_span()
         self._until = None if timeout_s is None else loop.time() + timeout_s
         self._future: asyncio.Future[Answer | None] = loop.create_future()
 

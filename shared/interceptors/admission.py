@@ -5,6 +5,7 @@ from contextlib import asynccontextmanager
 
 from shared.errors import QueueFull
 from shared.interceptors.call import Call
+from shared.telemetry import calls_refused
 
 _RETRY_AFTER_S = 0.5
 
@@ -23,6 +24,7 @@ class Admission:
             yield
             return
         if self._under_way >= self._most:
+            calls_refused.inc()
             raise QueueFull(queue="calls", retry_after_s=_RETRY_AFTER_S)
         self._under_way += 1
         try:

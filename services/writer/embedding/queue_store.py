@@ -29,6 +29,8 @@ class QueuedPassage:
     title: str
     heading: str
     text: str
+    observation_id: str | None
+    """What it came with."""
 
     @property
     def id(self) -> PassageId:

@@ -4,7 +4,7 @@
 
 -- fragment: claimed
 RETURNING waiting.namespace, waiting.passage_id, waiting.embedding_hash, waiting.attempts, waiting.enqueued_at,
-    waiting.leased_until, passages.title, passages.heading, passages.text
+    waiting.leased_until, passages.title, passages.heading, passages.text, passages.observation_id
 
 -- fragment: leased_in_queue
 UPDATE embedding_queue AS waiting

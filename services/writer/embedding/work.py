@@ -11,6 +11,7 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 
 from services.writer.embedding.lineup import STATEMENT_TIMEOUT_S
+from services.writer.embedding.origins import embedding_span
 from services.writer.embedding.queue_store import PutOff, QueuedPassage, QueueStore
 from services.writer.embedding_batch import Embedder, Vectors, embed_passages
 from services.writer.passage_store import PassageId, PassageStore, Space
@@ -81,7 +82,8 @@ class Work:
         if not claimed:
             return Tally()
         try:
-            return await self._deal_with(claimed)
+            with embedding_span((passage.namespace, passage.observation_id) for passage in claimed):
+                return await self._deal_with(claimed)
         except PalimpsestError:
             await self._put_back(claimed)
             raise
