@@ -16,7 +16,7 @@ SEED ?= 1
 KILLS ?= 500
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo up test lint types unit protos bench fuzz crash format clean
+.PHONY: help venv demo up test lint types unit protos bench fuzz crash netfaults format clean
 
 help: ## this list
 	@echo "make TARGET [PYTHON=python3.12] [ARGS=...]"
@@ -55,6 +55,9 @@ fuzz: $(DEV) ## send made-up requests to each RPC; REQUESTS=10000 to each, SEED=
 
 crash: $(DEV) ## kill processes at every named point, while clients go on; KILLS=500, SEED=1
 	$(BIN)/python -m tests.faults.crash --kills $(KILLS) --seed $(SEED)
+
+netfaults: $(DEV) ## as root: cut and slow the network between clients, services and Postgres
+	$(BIN)/python -m tests.faults.crash.network $(ARGS)
 
 format: $(DEV) ## ruff: put the code in order
 	$(BIN)/ruff check --fix $(PATHS)

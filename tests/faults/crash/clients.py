@@ -8,6 +8,7 @@ import random
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import TypeVar
 
@@ -101,7 +102,7 @@ def record(task: Task) -> None:
         for item in task.items():
             said = group(task.seed, task.name, item)
             for _ in range(2 if said.again else 1):
-                _insist(journal, lambda said=said: _send(client, journal, said))
+                _insist(journal, partial(_send, client, journal, said))
             _read_back(client, journal, said.observations[-1])
             journal.note("done", item=item)
 
@@ -112,7 +113,7 @@ def record_each(task: Task) -> None:
     with task.client() as client:
         for item in task.items():
             said = own_observation(task.seed, task.name, item)
-            _insist(journal, lambda said=said: _told(journal, said, client.record(NAMESPACE, said)))
+            _insist(journal, partial(_record_one, client, journal, said))
             _read_back(client, journal, said)
             journal.note("done", item=item)
 
@@ -123,7 +124,7 @@ def operate(task: Task) -> None:
     with task.client() as client:
         for item in task.items():
             said = own_observation(task.seed, task.name, item)
-            _insist(journal, lambda said=said: _told(journal, said, client.record(NAMESPACE, said)))
+            _insist(journal, partial(_record_one, client, journal, said))
             _ACTS[item % len(_ACTS)](client, journal, item, said)
             journal.note("done", item=item)
 
@@ -168,9 +169,9 @@ def search(task: Task) -> None:
     with task.client() as client:
         for item in task.items():
             query = " ".join(random.Random(f"{task.seed} {item}").choices(WORDS, k=2))
-            _insist(journal, lambda query=query: client.search(NAMESPACE, query))
+            _insist(journal, partial(client.search, NAMESPACE, query))
             if item % 2:
-                _insist(journal, lambda query=query: client.context(NAMESPACE, query))
+                _insist(journal, partial(client.context, NAMESPACE, query))
             journal.note("done", item=item)
 
 
@@ -212,7 +213,7 @@ def _insist(journal: Journal, call: Callable[[], T]) -> T:
 def _send(client: Client, journal: Journal, said: Group) -> None:
     if said.form is Form.SINGLES:
         for each in said.observations:
-            _told(journal, each, client.record(NAMESPACE, each))
+            _record_one(client, journal, each)
         return
     results = client.record_many(NAMESPACE, said.observations) if said.form is Form.BATCH else _stream(client, said)
     for each, result in zip(said.observations, results, strict=True):
@@ -220,6 +221,10 @@ def _send(client: Client, journal: Journal, said: Group) -> None:
             _told(journal, each, result.recorded)
         else:
             journal.note("wrong", code=str(result.error.code), reason=result.error.message)
+
+
+def _record_one(client: Client, journal: Journal, said: Observation) -> None:
+    _told(journal, said, client.record(NAMESPACE, said))
 
 
 def _stream(client: Client, said: Group) -> Iterator[RecordObservationResult]:

@@ -31,8 +31,10 @@ _PRELOADED = [
     "tests.integration.changing_models",
     "tests.faults.crash.clients",
     "tests.faults.crash.dying",
+    "tests.faults.crash.lives",
 ]
-_SET_PARENT_DEATH_SIGNAL = 1
+# Of prctl and setns.
+_SET_PARENT_DEATH_SIGNAL, _NETWORK = 1, 0x40000000
 
 # Read when gRPC and numpy are imported, in the process that forks.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
@@ -53,9 +55,11 @@ class Life:
         log: Path,
         shot: Shot | None = None,
         settings: Mapping[str, str] | None = None,
+        network: str | None = None,
     ) -> None:
-        """Starts it. `settings` are environment variables; what it prints is appended to `log`."""
-        given = (work, arguments, dict(settings or {}), shot, str(log))
+        """Starts it, in a network namespace if one is named. `settings` are environment variables; what it prints is
+        appended to `log`."""
+        given = (work, arguments, dict(settings or {}), shot, str(log), network)
         self._process: ForkServerProcess = _context.Process(target=_live, args=given, daemon=True)
         with _starting:
             self._process.start()
@@ -93,7 +97,12 @@ class Life:
 
 
 def _live(
-    work: Callable[..., None], arguments: tuple[Any, ...], settings: dict[str, str], shot: Shot | None, log: str
+    work: Callable[..., None],
+    arguments: tuple[Any, ...],
+    settings: dict[str, str],
+    shot: Shot | None,
+    log: str,
+    network: str | None,
 ) -> None:
     # Whatever ends the harness ends its processes.
     ctypes.CDLL(None).prctl(_SET_PARENT_DEATH_SIGNAL, signal.SIGKILL)
@@ -104,9 +113,18 @@ def _live(
     sys.stderr = os.fdopen(2, "w", closefd=False)
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.environ.update(settings)
+    if network is not None:
+        enter_network(network)
     if shot is not None:
         arm(shot)
     work(*arguments)
+
+
+def enter_network(name: str) -> None:
+    """Moves this thread, and all that it starts, into a network namespace. Raises OSError."""
+    with Path("/run/netns", name).open("rb") as place:
+        if ctypes.CDLL(None, use_errno=True).setns(place.fileno(), _NETWORK) != 0:
+            raise OSError(ctypes.get_errno(), "setns")
 
 
 def serve_writer() -> None:

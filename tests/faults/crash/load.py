@@ -64,7 +64,10 @@ class Load:
 
     def __init__(self, system: System, lives: Mapping[str, Life], tasks: list[Task]) -> None:
         self._system, self._lives, self._tasks = system, lives, tasks
-        self._clients = [Life(record_each, task, log=system.folder / f"{task.name}.log") for task in tasks]
+        network = system.networks.get("client")
+        self._clients = [
+            Life(record_each, task, log=system.folder / f"{task.name}.log", network=network) for task in tasks
+        ]
 
     def until_told(self, timeout_s: float = _RECOVERY_TIMEOUT_S) -> float:
         """Waits until each client is told of something new; answers the seconds. Raises NotRecovered."""

@@ -16,14 +16,15 @@ from tests.faults.crash.system import System
 
 _KILLS_A_DATABASE = 8
 _PATIENCE_S, _LONGEST_S = 5.0, 1.0
-_SERVING_TIMEOUT_S = 60.0
 
 
-async def kill_migrations(postgres: EmbeddedPostgres, expected: str, folder: Path, kills: int, chosen: Random) -> Toll:
+async def kill_migrations(
+    postgres: EmbeddedPostgres, expected: str, folder: Path, kills: int, chosen: Random, toll: Toll
+) -> None:
     """Kills writers that start on empty databases; `expected` is the name of one whose schema was made undisturbed."""
     plan = Plan(MIGRATION, kills, chosen, patience_s=_PATIENCE_S, lasts_s=_LONGEST_S)
     whole, number = schema_of(postgres, expected), 0
-    while sum(toll.kills.values()) < kills and not toll.is_hopeless:
+    while not plan.is_done and not toll.is_hopeless:
         name = f"migrated_{number}"
         number += 1
         await create_database(postgres, name)
@@ -48,7 +49,7 @@ async def create_database(postgres: EmbeddedPostgres, name: str, template: str =
 
 def schema_of(postgres: EmbeddedPostgres, name: str) -> Sequence[str]:
     """All that defines the schema of a database, and which migrations it has."""
-    command = [postgres.program("pg_dump"), "--schema-only", "--no-owner", postgres.dsn(name)]
+    command = [str(postgres.program("pg_dump")), "--schema-only", "--no-owner", postgres.dsn(name)]
     dumped = subprocess.run(command, check=True, capture_output=True, text=True).stdout.splitlines()
     # A key that is another each time.
     return [line for line in dumped if not line.startswith(("\\restrict", "\\unrestrict"))]

@@ -37,6 +37,11 @@ class Plan:
         self._waiting: deque[Shot | None] = deque([*shots, *[None] * (kills - aimed)])
         chosen.shuffle(self._waiting)
 
+    @property
+    def is_done(self) -> bool:
+        """Whether nothing is left to take."""
+        return not self._waiting
+
     def take(self) -> Aim | None:
         """The next one; None where all is done."""
         with self._lock:

@@ -159,7 +159,7 @@ class _Run:
         }
         client = self._plan("client", (), lasts_s=6 * _LONGEST_S)
         killed = dict.fromkeys(("recorder-1", "recorder-2", "recorder-3", "operator"), client)
-        tasks = {name: (work, self._task(name, system)) for name, work in (_SAYERS | _OTHERS).items()}
+        tasks = {name: (work, self._task(name, system)) for name, work in {**_SAYERS, **_OTHERS}.items()}
         return Killing(system, tasks, services, killed | {"ingester": self._plan("ingester", INGEST)}, toll)
 
     def _plan(self, kind: str, points: tuple[Point, ...], lasts_s: float = _LONGEST_S) -> Plan:

@@ -53,6 +53,10 @@ class System:
     names: Sequence[str] = (*WRITERS, *READERS, *EMBEDDERS)
     settings: Mapping[str, str] = field(default_factory=dict)
     """Other settings, of all services."""
+    hosts: Mapping[str, str] = field(default_factory=dict)
+    """Where others reach services of a kind; 127.0.0.1 where nothing is said."""
+    networks: Mapping[str, str] = field(default_factory=dict)
+    """The network namespace of services of a kind, by its name."""
     ports: Mapping[str, int] = field(init=False)
 
     def __post_init__(self) -> None:
@@ -75,9 +79,12 @@ class System:
         }
         kind, _, number = name.partition("-")
         log = self.folder / f"{name}.log"
+        network = self.networks.get(kind)
         if kind == "embedder":
-            return Life(serve_embedder, number, log=log, shot=shot, settings=settings)
-        return Life(serve_writer if kind == "writer" else serve_reader, log=log, shot=shot, settings=settings)
+            return Life(serve_embedder, number, log=log, shot=shot, settings=settings, network=network)
+        serve = serve_writer if kind == "writer" else serve_reader
+        return Life(serve, log=log, shot=shot, settings=settings, network=network)
 
     def _addresses(self, kind: str) -> list[str]:
-        return [f"127.0.0.1:{port}" for name, port in self.ports.items() if name.startswith(kind)]
+        host = self.hosts.get(kind, "127.0.0.1")
+        return [f"{host}:{port}" for name, port in self.ports.items() if name.startswith(kind)]

@@ -88,9 +88,8 @@ async def examine(dsn: str, client: Client, told: Told, vault_keys: Collection[s
     """Compares what was told with the database. `vault_keys`: the texts that the last version of the vault has."""
     connection = await asyncpg.connect(dsn)
     try:
-        stored = dict(
-            await connection.fetch("SELECT observation_id, status FROM observations WHERE namespace = $1", NAMESPACE)
-        )
+        rows = await connection.fetch("SELECT observation_id, status FROM observations WHERE namespace = $1", NAMESPACE)
+        stored: dict[str, int] = {row["observation_id"]: row["status"] for row in rows}
         twice = [row["said"] for row in await connection.fetch(_TWICE, NAMESPACE)]
         texts = await connection.fetch("SELECT entity_key FROM documents WHERE namespace = $1", VAULT)
         faults = await _vector_faults(connection)
