@@ -8,7 +8,7 @@ DECLARATIONS := pyproject.toml protos/pyproject.toml
 # What is installed: `local` runs the system, `dev` tests it (and brings torch).
 LOCAL := $(VENV)/.installed-local
 DEV := $(VENV)/.installed-dev
-PATHS := services shared cli bench tests protos
+PATHS := services shared cli bench images tests protos
 ARGS ?=
 BENCH ?= quality
 REQUESTS ?= 10000
@@ -16,7 +16,7 @@ SEED ?= 1
 KILLS ?= 500
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo up test lint types unit protos bench fuzz crash netfaults format clean
+.PHONY: help venv demo up test lint types unit protos bench fuzz crash netfaults images format clean
 
 help: ## this list
 	@echo "make TARGET [PYTHON=python3.12] [ARGS=...]"
@@ -58,6 +58,10 @@ crash: $(DEV) ## kill processes at every named point, while clients go on; KILLS
 
 netfaults: $(DEV) ## as root: cut and slow the network between clients, services and Postgres
 	$(BIN)/python -m tests.faults.crash.network $(ARGS)
+
+images: $(DEV) ## build the container images and run each as its pod would; root, Debian, some minutes
+	$(BIN)/python -m images.build
+	PALIMPSEST_IMAGES=1 $(BIN)/python -m pytest tests/images --durations 5 $(ARGS)
 
 format: $(DEV) ## ruff: put the code in order
 	$(BIN)/ruff check --fix $(PATHS)

@@ -12,7 +12,13 @@ from typing import NamedTuple
 
 from images.tools import command, output, work_folder
 
-_KEPT_OUT = ("./var/cache/apt/*", "./var/lib/apt/lists/*", "./usr/share/doc/*", "./usr/share/locale/*", "./usr/share/man/*")
+_KEPT_OUT = (
+    "./var/cache/apt/*",
+    "./var/lib/apt/lists/*",
+    "./usr/share/doc/*",
+    "./usr/share/locale/*",
+    "./usr/share/man/*",
+)
 
 # In a mount namespace of its own, in memory: dpkg flushes each file to disk, which takes minutes; and nothing stays
 # mounted, whatever happens. Names of hosts are resolved by the machine's own file.
@@ -83,7 +89,10 @@ def _make(mirror: Mirror, names: Bases) -> None:
     with (folder / "log").open("w") as log:
         done = subprocess.run(
             # Without globbing: the patterns are tar's.
-            ["unshare", "--mount", "sh", "-fc", _RECIPE], env=environment, stdout=log, stderr=subprocess.STDOUT
+            ["unshare", "--mount", "sh", "-fc", _RECIPE],
+            env=environment,
+            stdout=log,
+            stderr=subprocess.STDOUT,
         )
     if done.returncode:
         print((folder / "log").read_text()[-2000:])
@@ -96,6 +105,8 @@ def _imported(archive: Path, name: str) -> None:
     """Makes an image of an archive, which it removes."""
     dockerfile = archive.with_suffix(".Dockerfile")
     dockerfile.write_text(f"FROM scratch\nADD {archive.name} /\nENV LANG=C.UTF-8\n")
-    build = command("buildah", "build", "--isolation", "chroot", "--quiet", "--tag", name, "--file", dockerfile, archive.parent)
+    build = command(
+        "buildah", "build", "--isolation", "chroot", "--quiet", "--tag", name, "--file", dockerfile, archive.parent
+    )
     subprocess.run(build, check=True, stdout=subprocess.DEVNULL)
     archive.unlink()
