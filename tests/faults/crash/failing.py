@@ -7,19 +7,16 @@ needs root, who mounts a small file system for it), or `all`. Prints one JSON ob
 `acknowledged`, `lost`, `duplicated`, `late` (calls that a service answered after their deadline), `ended` (services
 that did not outlive it), `recovered_s`, `retried` and `wrong` (errors that clients met, by code), `seen` (how often the
 server's log tells of the fault). What cannot be run here is told as `not_run`, with the reason. The exit status is 1
-where anything is lost, doubled, late, ended or wrong, or the fault was none.
+where anything is lost, doubled, late, ended or wrong, or a fault was none or not run.
 """
 
 import argparse
 import json
-import os
 import signal
 import sys
 
 from tests.faults.crash.load import Weathered
-from tests.faults.crash.postgres_faults import FAULTS
-
-_NEEDS_ROOT = ("disk",)
+from tests.faults.crash.postgres_faults import FAULTS, weather, why_no_disk
 
 
 def main() -> None:
@@ -37,10 +34,10 @@ def main() -> None:
 
 
 def _run(name: str, times: int, seed: int) -> bool:
-    if name in _NEEDS_ROOT and os.geteuid() != 0:
-        print(json.dumps({"fault": name, "not_run": "needs root"}), flush=True)
-        return True
-    return tell(FAULTS[name](times, seed))
+    if FAULTS[name].needs_disk and (reason := why_no_disk()):
+        print(json.dumps({"fault": name, "not_run": reason}), flush=True)
+        return False
+    return tell(weather([name], times, seed))
 
 
 def tell(weathered: Weathered) -> bool:

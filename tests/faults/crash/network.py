@@ -29,7 +29,7 @@ from shared.schema.migrate import migrate
 from tests.faults.crash.failing import tell
 from tests.faults.crash.load import Load, Weathered, loaded, repeated
 from tests.faults.crash.migrating import create_database
-from tests.faults.crash.networks import Cable, cabled, can_be_made, inside
+from tests.faults.crash.networks import Cable, cabled, inside, why_not
 from tests.faults.crash.system import System
 
 _DATABASE = "weathered"
@@ -196,8 +196,8 @@ def main() -> None:
     arguments = parser.parse_args()
     # What is stopped takes its networks away, too.
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(1))
-    if not can_be_made():
-        print(json.dumps({"fault": "network", "not_run": "needs root and iproute2"}), flush=True)
+    if reason := why_not():
+        print(json.dumps({"fault": "network", "not_run": reason}), flush=True)
         sys.exit(1)
     results = []
     for fault, end in FAULTS:

@@ -1,14 +1,14 @@
 """Network namespaces of one run, and the cables between them: what is cut or slowed is nobody else's. Needs root."""
 
 import os
+import shutil
 import socket
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import TypeVar
+from typing import TypeAlias, TypeVar
 
 from tests.faults.crash.lives import enter_network
 
@@ -17,8 +17,9 @@ T = TypeVar("T")
 # Addresses that are given to no network: for benchmarks of devices (RFC 2544).
 _NETWORK = "198.18"
 # Of a slow cable: by delay, where the kernel can, else by so few bytes a second.
-_DELAY = ("netem", "delay", "150ms", "50ms", "loss", "5%")
-_FEW_BYTES = ("tbf", "rate", "400kbit", "burst", "6000", "latency", "400ms")
+_Shape: TypeAlias = tuple[str, ...]
+_DELAY: _Shape = ("netem", "delay", "150ms", "50ms", "loss", "5%")
+_FEW_BYTES: _Shape = ("tbf", "rate", "400kbit", "burst", "6000", "latency", "400ms")
 
 
 @dataclass(frozen=True)
@@ -108,9 +109,17 @@ def inside(namespace: str, work: Callable[[], T]) -> T:
     return answers[0]
 
 
-def can_be_made() -> bool:
-    """Whether this process may make networks, and has the program for it."""
-    return os.geteuid() == 0 and any(Path(folder, "ip").exists() for folder in ("/usr/sbin", "/sbin", "/usr/bin"))
+def why_not() -> str:
+    """Why no networks can be made here; empty: they can."""
+    if os.geteuid() != 0:
+        return "needs root"
+    if not shutil.which("ip") or not shutil.which("tc"):
+        return "needs ip and tc (iproute2)"
+    try:
+        with cabled("try", "end"):
+            return ""
+    except subprocess.CalledProcessError as error:
+        return f"namespaces cannot be made: {error.stderr.decode(errors='replace').strip()}"
 
 
 def _lay(near: str, far: str, near_device: str, far_device: str, number: int) -> Cable:
@@ -122,7 +131,7 @@ def _lay(near: str, far: str, near_device: str, far_device: str, number: int) ->
     return cable
 
 
-def _shape(namespace: str, device: str, how: tuple[str, ...]) -> bool:
+def _shape(namespace: str, device: str, how: _Shape) -> bool:
     command = ["tc", "-n", namespace, "qdisc", "add", "dev", device, "root", *how]
     return subprocess.run(command, capture_output=True).returncode == 0
 

@@ -7,8 +7,10 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import asyncpg
@@ -16,7 +18,7 @@ import asyncpg
 from shared.embedded_postgres import EmbeddedPostgres, start
 from shared.postgres_programs import EmbeddedPostgresError
 from shared.schema.migrate import migrate
-from tests.faults.crash.load import Load, Weathered, loaded, repeated
+from tests.faults.crash.load import Weathered, loaded, repeated
 from tests.faults.crash.migrating import create_database
 from tests.faults.crash.system import System
 
@@ -30,68 +32,74 @@ _SMALL = {"max_wal_size": "64MB", "min_wal_size": "32MB", "shared_buffers": "32M
 _NAMES = ("writer-1", "reader-1", "embedder-a")
 
 
-def backend_killed(times: int, seed: int) -> Weathered:
+@dataclass(frozen=True)
+class Fault:
+    """Something that happens to a server."""
+
+    act: Callable[[EmbeddedPostgres], None]
+    logged: str
+    """What the server's log then says."""
+    needs_disk: bool = False
+    """Whether the server has to lie on a small file system of its own, in the folder beside it."""
+
+
+def kill_backend(postgres: EmbeddedPostgres) -> None:
     """A backend dies by SIGKILL, so that the server ends all others and recovers from the log."""
-    with _served() as (postgres, system), loaded(system, seed=seed) as load:
-
-        def fault() -> None:
-            for pid in asyncio.run(_backends(postgres))[:1]:
-                os.kill(pid, signal.SIGKILL)
-
-        return _weathered("backend killed", times, load, fault, postgres, "was terminated by signal 9")
+    for pid in asyncio.run(_backends(postgres))[:1]:
+        os.kill(pid, signal.SIGKILL)
 
 
-def postmaster_killed(times: int, seed: int) -> Weathered:
+def kill_postmaster(postgres: EmbeddedPostgres) -> None:
     """The postmaster dies by SIGKILL, and the server is started again."""
-    with _served() as (postgres, system), loaded(system, seed=seed) as load:
-
-        def fault() -> None:
-            os.kill(int((postgres.data / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
-            postgres.restart()
-
-        return _weathered(
-            "postmaster killed", times, load, fault, postgres, "database system was not properly shut down"
-        )
+    os.kill(int((postgres.data / "postmaster.pid").read_text().split()[0]), signal.SIGKILL)
+    postgres.restart()
 
 
-def connections_cut(times: int, seed: int) -> Weathered:
+def cut_connections(postgres: EmbeddedPostgres) -> None:
     """All connections of the services are ended, again and again, for a while."""
-    with _served() as (postgres, system), loaded(system, seed=seed) as load:
-
-        def fault() -> None:
-            asyncio.run(_cut(postgres))
-
-        return _weathered("connections cut", times, load, fault, postgres, "due to administrator command")
+    asyncio.run(_cut(postgres))
 
 
-def disk_full(times: int, seed: int) -> Weathered:
-    """The file system that holds tables and log has no room for a while. Needs root, for it is mounted here."""
-    with mounted(_DISK_MIB) as disk, _served(disk, _SMALL) as (postgres, system), loaded(system, seed=seed) as load:
-
-        def fault() -> None:
-            ballast = disk / "ballast"
-            _fill(ballast)
-            time.sleep(_FULL_FOR_S)
-            ballast.unlink()
-            _start_where_down(postgres)
-
-        return _weathered("disk full", times, load, fault, postgres, "No space left on device")
+def fill_disk(postgres: EmbeddedPostgres) -> None:
+    """The file system that holds tables and log has no room for a while."""
+    ballast = postgres.folder.parent / "ballast"
+    _fill(ballast)
+    time.sleep(_FULL_FOR_S)
+    ballast.unlink()
+    _start_where_down(postgres)
 
 
-FAULTS: Mapping[str, Callable[[int, int], Weathered]] = {
-    "backend": backend_killed,
-    "postmaster": postmaster_killed,
-    "connections": connections_cut,
-    "disk": disk_full,
+FAULTS: Mapping[str, Fault] = {
+    "backend": Fault(kill_backend, "was terminated by signal 9"),
+    "postmaster": Fault(kill_postmaster, "database system was not properly shut down"),
+    "connections": Fault(cut_connections, "due to administrator command"),
+    "disk": Fault(fill_disk, "No space left on device", needs_disk=True),
 }
 
 
-def _weathered(
-    name: str, times: int, load: Load, fault: Callable[[], None], postgres: EmbeddedPostgres, logged: str
-) -> Weathered:
-    recovered_s = repeated(times, load, fault)
-    seen = postgres.log.read_text(errors="replace").count(logged)
-    return load.weathered(name, times, recovered_s, postgres.dsn(_DATABASE), seen=seen)
+def weather(names: Sequence[str], times: int, seed: int) -> Weathered:
+    """What becomes of services and clients to whose Postgres these faults happen in turn, so many times each. Raises
+    CalledProcessError where one needs a disk and none may be mounted."""
+    faults = [FAULTS[name] for name in names]
+    with ExitStack() as stack:
+        disk = stack.enter_context(mounted(_DISK_MIB)) if any(fault.needs_disk for fault in faults) else None
+        postgres, system = stack.enter_context(_served(disk))
+        load = stack.enter_context(loaded(system, seed=seed))
+        recovered_s = max(repeated(times, load, partial(fault.act, postgres)) for fault in faults)
+        log = postgres.log.read_text(errors="replace")
+        seen = min(log.count(fault.logged) for fault in faults)
+        return load.weathered(", ".join(names), times, recovered_s, postgres.dsn(_DATABASE), seen=seen)
+
+
+def why_no_disk() -> str:
+    """Why no small file system can be mounted here; empty: it can."""
+    if os.geteuid() != 0:
+        return "needs root"
+    try:
+        with mounted(1):
+            return ""
+    except subprocess.CalledProcessError as error:
+        return f"nothing can be mounted: {error.stderr.decode(errors='replace').strip()}"
 
 
 @contextmanager
@@ -108,14 +116,12 @@ def mounted(mebibytes: int) -> Iterator[Path]:
 
 
 @contextmanager
-def _served(
-    disk: Path | None = None, settings: Mapping[str, str] | None = None
-) -> Iterator[tuple[EmbeddedPostgres, System]]:
-    """A server with durable commits, and what is to run over it."""
+def _served(disk: Path | None) -> Iterator[tuple[EmbeddedPostgres, System]]:
+    """A server with durable commits, on a disk if one is given, and what is to run over it."""
     folder = Path(tempfile.mkdtemp(prefix="palimpsest-weather-"))
     folder.chmod(0o755)
     try:
-        with start(disk / "postgres" if disk else folder / "postgres", settings=settings) as postgres:
+        with start((disk or folder) / "postgres", settings=_SMALL if disk else None) as postgres:
             asyncio.run(_make(postgres))
             yield postgres, System(postgres.dsn(_DATABASE), folder / "system", names=_NAMES)
     finally:

@@ -25,7 +25,7 @@ from tests.faults.crash.plan import AT_RANDOM, Plan
 from tests.faults.crash.points import EMBEDDER, INGEST, MIGRATION, READING, WRITER, Point
 from tests.faults.crash.saying import FILES
 from tests.faults.crash.system import System
-from tests.faults.crash.verdict import Told, differing, digests, examine, waiting
+from tests.faults.crash.verdict import Told, differing, differing_rows, digests, examine, waiting
 from tests.property.deliveries import Place
 from tests.property.streams import PACK
 
@@ -126,6 +126,8 @@ class _Run:
         _stop(steady)
         different = differing(disturbed, self._undisturbed(system))
         self._tell(f"tables that differ from the undisturbed ones: {', '.join(different) or 'none'}")
+        for row in asyncio.run(differing_rows(system.dsn, self._postgres.dsn(_UNDISTURBED), different)):
+            self._tell(row)
         faults = (
             *toll.faults,
             *(f"{number} × {wrong}" for wrong, number in told.wrong.items()),

@@ -10,10 +10,13 @@ from palimpsest.audit import check_chain
 from palimpsest.client import Client
 from palimpsest.v1.reader_service_pb2 import DigestRequest, ListAuditEventsRequest
 
+from services.reader.queries.digest import TABLES
 from services.writer.recording import REDACTED
 from tests.faults.crash.clients import NAMESPACES, VAULT
 from tests.faults.crash.journal import Journal
 from tests.integration.writing import NAMESPACE
+
+_SHOWN = 5
 
 _TWICE = """
 SELECT namespace, coalesce(nullif(external_id, ''), split_part(content, ' ', 1)) AS said, count(*) AS times
@@ -153,6 +156,27 @@ def differing(before: Mapping[str, Mapping[str, str]], after: Mapping[str, Mappi
         for table, digest in tables.items()
         if after[namespace].get(table) != digest
     ]
+
+
+async def differing_rows(one_dsn: str, other_dsn: str, different: Sequence[str]) -> list[str]:
+    """Some rows that only one of two databases has, of the tables that `differing` named."""
+    one, other = await asyncpg.connect(one_dsn), await asyncpg.connect(other_dsn)
+    found = []
+    try:
+        for name in different:
+            namespace, _, table = name.partition(".")
+            if table not in TABLES:
+                continue
+            query = f"SELECT (to_jsonb(t) - $1::text[])::text FROM {table} AS t WHERE namespace = $2"
+            left_out = list(TABLES[table])
+            rows = {row[0] for row in await one.fetch(query, left_out, namespace)}
+            others = {row[0] for row in await other.fetch(query, left_out, namespace)}
+            found += [f"{name}, disturbed only: {row}" for row in sorted(rows - others)[:_SHOWN]]
+            found += [f"{name}, undisturbed only: {row}" for row in sorted(others - rows)[:_SHOWN]]
+    finally:
+        await one.close()
+        await other.close()
+    return found
 
 
 async def _vector_faults(connection: Any) -> list[str]:
