@@ -8,19 +8,20 @@ DECLARATIONS := pyproject.toml protos/pyproject.toml
 # What is installed: `local` runs the system, `dev` tests it (and brings torch).
 LOCAL := $(VENV)/.installed-local
 DEV := $(VENV)/.installed-dev
-PATHS := services shared cli bench images tests protos
+PATHS := services shared cli bench images load tests protos
 ARGS ?=
 BENCH ?= quality
 REQUESTS ?= 10000
 SEED ?= 1
+MINUTES ?= 30
 KILLS ?= 500
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo up test lint types unit protos bench fuzz crash netfaults images format clean
+.PHONY: help venv demo up test lint types unit protos bench fuzz crash netfaults images load load-tools soak format clean
 
 help: ## this list
 	@echo "make TARGET [PYTHON=python3.12] [ARGS=...]"
-	@grep -hE '^[a-z]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z]+):.*## (.*)/  \1\t\2/' | expand -t 12
+	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 12
 
 venv: $(LOCAL) ## the virtual environment, with all that runs the system
 
@@ -62,6 +63,15 @@ netfaults: $(DEV) ## as root: cut and slow the network between clients, services
 images: $(DEV) ## build the container images and run each as its pod would; root, Debian, some minutes
 	$(BIN)/python -m images.build
 	PALIMPSEST_IMAGES=1 $(BIN)/python -m pytest tests/images --durations 5 $(ARGS)
+
+load: load-tools ## ghz on the embedded system, with gates, two minutes; SECONDS=2 a slice, TARGET=writer,reader,embedder
+	$(BIN)/python -m load $(if $(SECONDS),--seconds $(SECONDS)) $(if $(TARGET),--target $(TARGET)) $(ARGS)
+
+load-tools: $(DEV) ## build ghz once, into the user's cache
+	$(BIN)/python -m load.tools
+
+soak: load-tools ## mixed load for MINUTES=30, then far too much of it; TARGET as for load
+	$(BIN)/python -m load.soak --minutes $(MINUTES) $(if $(TARGET),--target $(TARGET)) $(ARGS)
 
 format: $(DEV) ## ruff: put the code in order
 	$(BIN)/ruff check --fix $(PATHS)
