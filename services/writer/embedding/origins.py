@@ -51,14 +51,14 @@ def embedding_span(observations: Iterable[ObservationKey]) -> Iterator[None]:
         yield
         return
     keys = list(observations)
-    found = dict.fromkeys(_origins[key] for key in keys if key in _origins)
+    found = list({_origins[key].span_id: _origins[key] for key in keys if key in _origins}.values())
     parent = None
     if len({context.trace_id for context in found}) == 1:
-        parent = trace.set_span_in_context(trace.NonRecordingSpan(next(iter(found))))
+        parent = trace.set_span_in_context(trace.NonRecordingSpan(found[0]))
     with tracer.start_as_current_span(
         "embed passages",
         context=parent,
-        links=[Link(context) for context in list(found)[:_MOST_LINKS]],
+        links=[Link(context) for context in found[:_MOST_LINKS]],
         attributes={"palimpsest.passages": len(keys)},
         record_exception=False,
         set_status_on_exception=False,

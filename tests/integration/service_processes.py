@@ -1,0 +1,125 @@
+"""The three services as processes of their own, as an operator runs them, with all that they say of themselves."""
+
+import os
+import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import grpc
+from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+SERVICES = ("embedder", "writer", "reader")
+START_S = 120
+
+
+@dataclass
+class Processes:
+    """Where the services answer, and what they print."""
+
+    ports: dict[str, int]
+    metrics_ports: dict[str, int]
+    errors: dict[str, Path]
+    dsn: str
+    environment: dict[str, str] = field(default_factory=dict)
+
+    def target(self, service: str) -> str:
+        """The address of a service."""
+        return f"127.0.0.1:{self.ports[service]}"
+
+    def scrape(self, service: str) -> str:
+        """The metrics of a service, as Prometheus gets them."""
+        url = f"http://127.0.0.1:{self.metrics_ports[service]}/metrics"
+        with urllib.request.urlopen(url, timeout=30) as answer:
+            text: str = answer.read().decode()
+        return text
+
+    def value(self, service: str, name: str, **labels: str) -> float:
+        """The sum of a metric's samples that have these labels."""
+        return sum(number for found, number in samples(self.scrape(service), name) if labels.items() <= found.items())
+
+    def printed(self) -> str:
+        """What all have written to standard error."""
+        return "".join(path.read_text() for path in self.errors.values())
+
+
+def samples(text: str, name: str) -> Iterator[tuple[dict[str, str], float]]:
+    """Labels and values of one metric."""
+    for line in text.splitlines():
+        found = re.fullmatch(rf"{re.escape(name)}(?:\{{(.*)\}})? (\S+)", line)
+        if found:
+            yield dict(re.findall(r'(\w+)="([^"]*)"', found[1] or "")), float(found[2])
+
+
+@contextmanager
+def running_processes(dsn: str, settings: Mapping[str, str]) -> Iterator[Processes]:
+    """The services on free ports, serving; stopped afterwards."""
+    ports, metrics_ports = (dict(zip(SERVICES, _free_ports(3), strict=True)) for _ in range(2))
+    folder = Path(tempfile.mkdtemp(prefix="palimpsest-"))
+    embedder = f"127.0.0.1:{ports['embedder']}"
+    common = os.environ | {
+        "PALIMPSEST_DSN": dsn,
+        "PALIMPSEST_METRICS_HOST": "127.0.0.1",
+        "PALIMPSEST_EMBEDDING_TARGET": embedder,
+        "PALIMPSEST_READER_EMBEDDER_TARGET": embedder,
+        "PALIMPSEST_READER_EMBED_TIMEOUT_S": "30",
+        "PALIMPSEST_HEALTH_POLL_S": "0.2",
+        "PALIMPSEST_EMBEDDER_THREADS": "1",
+        "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
+        **settings,
+    }
+    processes = Processes(ports, metrics_ports, {name: folder / name for name in SERVICES}, dsn, dict(common))
+    with ExitStack() as opened:
+        for name in SERVICES:
+            opened.enter_context(_process(name, processes, common))
+        for name in SERVICES:
+            _until_serving(processes, name)
+        yield processes
+
+
+@contextmanager
+def _process(name: str, processes: Processes, common: Mapping[str, str]) -> Iterator[None]:
+    own = {
+        "PALIMPSEST_PORT": str(processes.ports[name]),
+        "PALIMPSEST_METRICS_PORT": str(processes.metrics_ports[name]),
+    }
+    with processes.errors[name].open("wb") as errors:
+        running = subprocess.Popen([sys.executable, "-m", f"services.{name}"], env={**common, **own}, stderr=errors)
+    try:
+        yield
+    finally:
+        running.send_signal(signal.SIGTERM)
+        try:
+            running.wait(60)
+        except subprocess.TimeoutExpired:
+            running.kill()
+            running.wait()
+
+
+def _until_serving(processes: Processes, name: str) -> None:
+    until = time.monotonic() + START_S
+    with grpc.insecure_channel(processes.target(name)) as channel:
+        health = health_pb2_grpc.HealthStub(channel)
+        while True:
+            try:
+                answer = health.Check(health_pb2.HealthCheckRequest(), wait_for_ready=True, timeout=START_S)
+                if answer.status == health_pb2.HealthCheckResponse.SERVING:
+                    return
+            except grpc.RpcError as error:
+                assert time.monotonic() < until, (error, processes.printed())
+            assert time.monotonic() < until, processes.printed()
+            time.sleep(0.2)
+
+
+def _free_ports(count: int) -> list[int]:
+    with ExitStack() as held:
+        sockets = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
+        return [one.getsockname()[1] for one in sockets]
