@@ -8,7 +8,7 @@ DECLARATIONS := pyproject.toml protos/pyproject.toml
 # What is installed: `local` runs the system, `dev` tests it (and brings torch).
 LOCAL := $(VENV)/.installed-local
 DEV := $(VENV)/.installed-dev
-PATHS := services shared cli bench images load tests protos
+PATHS := services shared cli bench images load k8s tests protos
 ARGS ?=
 BENCH ?= quality
 REQUESTS ?= 10000
@@ -17,11 +17,11 @@ MINUTES ?= 30
 KILLS ?= 500
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo up test lint types unit protos bench fuzz crash netfaults images load load-tools soak format clean
+.PHONY: help venv demo up test lint types unit protos bench fuzz crash netfaults images load load-tools soak k8s k8s-static k8s-tools format clean
 
 help: ## this list
 	@echo "make TARGET [PYTHON=python3.12] [ARGS=...]"
-	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z-]+):.*## (.*)/  \1\t\2/' | expand -t 12
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/' | expand -t 12
 
 venv: $(LOCAL) ## the virtual environment, with all that runs the system
 
@@ -72,6 +72,17 @@ load-tools: $(DEV) ## build ghz once, into the user's cache
 
 soak: load-tools ## mixed load for MINUTES=30, then far too much of it; TARGET as for load
 	$(BIN)/python -m load.soak --minutes $(MINUTES) $(if $(TARGET),--target $(TARGET)) $(ARGS)
+
+k8s: $(DEV) ## check the manifests, by rules, schemas, a linter and a real apiserver, which k8s-tools builds
+	@$(BIN)/python -m k8s.checks.tools
+	$(BIN)/python -m pytest k8s/checks $(ARGS)
+
+k8s-static: $(DEV) ## the same without an apiserver; installs the little that it needs
+	PYTHON=$(BIN)/python k8s/tools/install static
+	$(BIN)/python -m pytest k8s/checks --ignore k8s/checks/test_apiserver.py $(ARGS)
+
+k8s-tools: $(DEV) ## build into the user's cache what k8s needs, a kube-apiserver among it: once, ten minutes
+	PYTHON=$(BIN)/python k8s/tools/install static apiserver
 
 format: $(DEV) ## ruff: put the code in order
 	$(BIN)/ruff check --fix $(PATHS)

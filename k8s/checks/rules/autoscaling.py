@@ -52,7 +52,7 @@ def _resource(name: str, target: Document | None) -> Iterator[str]:
 
 @cache
 def adapted_metrics() -> frozenset[str]:
-    """The metrics that the rules of the adapter make. Raises ValueError where one is made of series that nobody tells."""
+    """The metrics that the adapter makes. Raises ValueError where one is made of series that nobody tells."""
     rules = yaml.safe_load(ADAPTER_RULES.read_text(encoding="utf-8"))
     made = set()
     for rule in (*rules["rules"], *rules["externalRules"]):

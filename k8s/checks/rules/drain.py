@@ -1,4 +1,4 @@
-"""A pod that is told to stop has the time for it: NOT_SERVING, the drain, the grace, then pools and models are closed."""
+"""A pod that is to stop has the time for it: NOT_SERVING, the drain, the grace, then what it has open is closed."""
 
 from __future__ import annotations
 

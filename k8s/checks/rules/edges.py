@@ -45,7 +45,7 @@ def _connects(pod: Pod, setting: str, host: str, port: int, manifests: Manifests
         return
     for there in manifests.selected({"matchLabels": dict(endpoint.selector)}):
         target = endpoint.ports[port]
-        number = there.ports.get(target, target) if isinstance(target, str) else target
+        number = there.ports.get(target, 0) if isinstance(target, str) else target
         if any(manifests.of_kind("NetworkPolicy")):
             if not _lets_out(manifests, pod, there, number):
                 yield f"{pod.name}: {setting}: no policy lets it out to {there.name}:{number}"

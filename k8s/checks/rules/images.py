@@ -13,7 +13,7 @@ _PREFIX = "palimpsest-"
 
 
 def images(manifests: Manifests) -> Iterator[str]:
-    """Names are those of folders of `images/`, tags begin with the project's version, and so does the job's name end."""
+    """Names are folders of `images/`, tags begin with the project's version, and names of jobs end with it."""
     version = tomllib.loads((_ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["version"]
     built = {_PREFIX + file.parent.name for file in (_ROOT / "images").glob("*/Dockerfile")}
     for pod in manifests.pods:

@@ -63,15 +63,10 @@ def _secret(pod: Pod, name: str, keys: set[str], manifests: Manifests) -> Iterat
 
 
 def _of_mounts(pod: Pod, container: Document) -> Iterator[str]:
-    volumes = {volume["name"] for volume in pod.spec.get("volumes", [])} | _claimed(pod)
+    volumes = {volume["name"] for volume in pod.spec.get("volumes", [])} | pod.claimed
     for mount in container.get("volumeMounts", []):
         if mount["name"] not in volumes:
             yield f"{pod.name}: no volume {mount['name']}"
-
-
-def _claimed(pod: Pod) -> set[str]:
-    # Templates of claims are volumes of the same name; there is one, of the database in `dev`.
-    return {"data"} if pod.name.startswith("StatefulSet") else set()
 
 
 def _of_files(pod: Pod, container: Document, manifests: Manifests) -> Iterator[str]:

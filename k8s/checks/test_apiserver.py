@@ -1,0 +1,71 @@
+"""OP-4: a real kube-apiserver takes what `kubectl apply -k` sends it, without a warning, and refuses what is wrong."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+
+import pytest
+
+from k8s.checks.apiserver import Apiserver, Refused, apiserver, pods
+from k8s.checks.build import TARGETS, built, manifests
+from k8s.checks.faults import APISERVER, FAULTS, Draft, Fault
+from k8s.tools.dev_secrets import dev_secrets
+
+_REFERRED_TO = {"Namespace", "ServiceAccount", "PriorityClass"}
+_FOUND_HERE = [fault for fault in FAULTS if fault.found_by == APISERVER]
+
+
+@pytest.fixture(scope="module")
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Apiserver]:
+    """An apiserver for all tests of this file."""
+    with apiserver(tmp_path_factory.mktemp("apiserver")) as running:
+        yield running
+
+
+@pytest.fixture(scope="module")
+def namespaced(server: Apiserver) -> Apiserver:
+    """One in which what pods refer to is there already, as after a first apply."""
+    draft = Draft("prod")
+    draft.documents = [each for each in draft.documents if each["kind"] in _REFERRED_TO]
+    server.apply(draft.text)
+    return server
+
+
+@pytest.mark.parametrize("fault", _FOUND_HERE, ids=lambda fault: fault.name)
+def test_a_fault_is_refused(namespaced: Apiserver, fault: Fault) -> None:
+    """OP-4: in the manifests or in the pods that they lead to."""
+    draft = Draft(fault.target)
+    fault.change(draft)
+    with pytest.raises(Refused):
+        _apply(namespaced, draft)
+
+
+@pytest.mark.parametrize("target", TARGETS)
+def test_it_is_applied(server: Apiserver, target: str) -> None:
+    """OP-4: without a warning, and once more, as after an upgrade; pods pass admission and restricted pod security."""
+    server.apply(built(target))
+    server.apply(built(target))
+    server.apply(pods(manifests(target)), dry_run=True)
+
+
+def test_secrets_of_dev_are_those_that_its_pods_need(server: Apiserver) -> None:
+    """OP-4: what is made for `dev` is taken, and has every secret and key that a pod refers to."""
+    server.apply(built("dev"))
+    server.kubectl("create", "--warnings-as-errors", "-f", "-", text=json.dumps(dev_secrets()))
+    for name, key in sorted(_referred_to("dev")):
+        stored = json.loads(server.kubectl("get", "secret", name, "--namespace", "palimpsest-dev", "-o", "json"))
+        assert key in {None, *stored["data"]}
+
+
+def _apply(server: Apiserver, draft: Draft) -> None:
+    server.apply(draft.text, dry_run=True)
+    server.apply(pods(draft.manifests), dry_run=True)
+
+
+def _referred_to(target: str) -> Iterator[tuple[str, str]]:
+    for pod in manifests(target).pods:
+        for container in pod.containers:
+            for variable in container.get("env", []):
+                if reference := variable.get("valueFrom", {}).get("secretKeyRef"):
+                    yield reference["name"], reference["key"]
