@@ -21,7 +21,7 @@ KILLS ?= 500
 
 help: ## this list
 	@echo "make TARGET [PYTHON=python3.12] [ARGS=...]"
-	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/' | expand -t 12
+	@grep -hE '^[a-z0-9-]+:.*## ' $(MAKEFILE_LIST) | sed -E 's/^([a-z0-9-]+):.*## (.*)/  \1\t\2/' | expand -t 14
 
 venv: $(LOCAL) ## the virtual environment, with all that runs the system
 
