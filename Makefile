@@ -8,7 +8,7 @@ DECLARATIONS := pyproject.toml protos/pyproject.toml
 # What is installed: `local` runs the system, `dev` tests it (and brings torch).
 LOCAL := $(VENV)/.installed-local
 DEV := $(VENV)/.installed-dev
-PATHS := services shared cli bench images load k8s tests protos
+PATHS := services shared cli bench images load k8s observability tests protos
 ARGS ?=
 BENCH ?= quality
 REQUESTS ?= 10000
@@ -17,7 +17,7 @@ MINUTES ?= 30
 KILLS ?= 500
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo up test lint types unit protos bench fuzz crash netfaults images load load-tools soak k8s k8s-static k8s-tools format clean
+.PHONY: help venv demo up test lint types unit protos bench fuzz crash netfaults images load load-tools soak k8s k8s-static k8s-tools observability format clean
 
 help: ## this list
 	@echo "make TARGET [PYTHON=python3.12] [ARGS=...]"
@@ -83,6 +83,22 @@ k8s-static: $(DEV) ## the same without an apiserver; installs the little that it
 
 k8s-tools: $(DEV) ## build into the user's cache what k8s needs, a kube-apiserver among it: once, ten minutes
 	PYTHON=$(BIN)/python k8s/tools/install static apiserver
+
+pgbouncer: $(DEV) ## the services through a PgBouncer in transaction mode, which has to be installed; PGBOUNCER=PATH
+	$(BIN)/python -m pytest tests/production/test_pgbouncer.py $(ARGS)
+
+operations: $(DEV) ## the services of a former revision beside these, on one schema; needs a clone with its history
+	$(BIN)/python -m pytest tests/production/test_former_version.py $(ARGS)
+
+PROMTOOL := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/palimpsest/promtool-0.316.0
+
+observability: $(DEV) $(PROMTOOL)/promtool ## write alerts.yaml, check the rules and try each alert on made series; builds promtool once, with go
+	$(BIN)/python observability/alerts.py
+	$(PROMTOOL)/promtool check rules observability/alerts.yaml
+	$(PROMTOOL)/promtool test rules observability/alerts_test.yaml
+
+$(PROMTOOL)/promtool:
+	GOBIN=$(PROMTOOL) go install github.com/prometheus/prometheus/cmd/promtool@v0.316.0
 
 format: $(DEV) ## ruff: put the code in order
 	$(BIN)/ruff check --fix $(PATHS)

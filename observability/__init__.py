@@ -1,0 +1,1 @@
+"""What is watched of Palimpsest, and the alerts on it."""
