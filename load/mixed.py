@@ -41,7 +41,7 @@ def rates(parts: Mapping[str, float], per_second: Mapping[str, float], share_of_
         scale = max(room, 0.0) / cost
         rare = [name for name, share in left.items() if share * scale < 1]
         for name in rare or left:
-            found[name] = 1 if rare else math.floor(left[name] * scale)
+            found[name] = 1 if rare else math.floor(left[name] * scale + 1e-9)
         if not rare:
             break
         room -= sum(1 / per_second[name] for name in rare)
