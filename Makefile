@@ -17,7 +17,7 @@ MINUTES ?= 30
 KILLS ?= 500
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo up test lint types unit protos bench fuzz crash netfaults images load load-tools soak k8s k8s-static k8s-tools observability format clean
+.PHONY: help venv demo up test lint types unit protos bench fuzz pgbouncer operations crash netfaults images load load-tools soak k8s k8s-static k8s-tools observability format clean
 
 help: ## this list
 	@echo "make TARGET [PYTHON=python3.12] [ARGS=...]"

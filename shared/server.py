@@ -161,6 +161,8 @@ def _options(settings: ServerSettings) -> list[tuple[str, Any]]:
         ("grpc.max_send_message_length", settings.max_message_bytes),
         ("grpc.keepalive_time_ms", _ms(settings.keepalive_s)),
         ("grpc.keepalive_timeout_ms", _ms(settings.keepalive_timeout_s)),
+        # Else a ping goes unanswered for a minute, whatever the keepalive's own timeout is.
+        ("grpc.http2.ping_timeout_ms", _ms(settings.keepalive_timeout_s)),
         ("grpc.keepalive_permit_without_calls", 1),
         ("grpc.http2.min_ping_interval_without_data_ms", _ms(settings.min_ping_interval_s)),
         ("grpc.max_connection_age_ms", _ms(settings.max_connection_age_s)),

@@ -45,7 +45,7 @@ class Channels:
             tls: TLS to all targets; None: plaintext.
             deadline_s: seconds that a call with one message each way may take, unless it is given a `timeout`.
             read_your_writes: reads carry the token of this client's latest write to their namespace (RE-12).
-            max_attempts: how often a call is sent while the answer is UNAVAILABLE, 1 to 5.
+            max_attempts: how often a call is sent while no server takes it, 1 to 5.
             max_message_bytes: largest message, each way; the services' own limit is 32 MiB unless configured.
             keepalive_s: seconds of silence before a connection is probed, 10 or more.
 

@@ -50,7 +50,7 @@ class Connection:
 
     tls: Tls | None = None
     max_attempts: int = 5
-    """How often a call is sent while the answer is UNAVAILABLE, 1 to 5; its deadline binds all attempts together."""
+    """How often a call is sent while no server takes it, 1 to 5; its deadline binds all attempts together."""
     max_message_bytes: int = 32 * MIB
     keepalive_s: float = 60.0
     """Seconds of silence before a ping. The services cut off clients that ping more often than every 10 s."""
@@ -67,6 +67,8 @@ class Connection:
             ("grpc.max_send_message_length", self.max_message_bytes),
             ("grpc.keepalive_time_ms", round(self.keepalive_s * 1000)),
             ("grpc.keepalive_timeout_ms", _KEEPALIVE_TIMEOUT_S * 1000),
+            # Else a ping goes unanswered for a minute, whatever the keepalive's own timeout is.
+            ("grpc.http2.ping_timeout_ms", _KEEPALIVE_TIMEOUT_S * 1000),
             ("grpc.http2.max_pings_without_data", 0),  # a silent `Watch` is no reason to stop pinging
             ("grpc.service_config", json.dumps(service_config(self.max_attempts))),
             ("grpc.service_config_disable_resolution", 1),
@@ -79,7 +81,7 @@ class Connection:
 
 
 def service_config(max_attempts: int) -> dict[str, Any]:
-    """The gRPC service config: calls spread over the replicas, and sent again while the answer is UNAVAILABLE."""
+    """The gRPC service config: calls spread over the replicas, and sent again while none takes them."""
     config: dict[str, Any] = {"loadBalancingConfig": [{"round_robin": {}}]}
     if max_attempts <= 1:
         return config
@@ -90,7 +92,8 @@ def service_config(max_attempts: int) -> dict[str, Any]:
             "initialBackoff": f"{_INITIAL_BACKOFF_S}s",
             "maxBackoff": f"{_MAX_BACKOFF_S}s",
             "backoffMultiplier": _BACKOFF_MULTIPLIER,
-            "retryableStatusCodes": ["UNAVAILABLE"],
+            # CANCELLED, too: so ends a call that comes to a server just as that stops, before it was looked at.
+            "retryableStatusCodes": ["UNAVAILABLE", "CANCELLED"],
         },
     }
     # A method's own entry goes before its service's.

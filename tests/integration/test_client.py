@@ -461,10 +461,10 @@ def test_calls_in_flight_of_a_thread_are_results_and_futures() -> None:
 
 
 def test_service_config_is_what_grpc_reads() -> None:
-    """OP-1: retries are of UNAVAILABLE only, and within the attempts that gRPC allows."""
+    """OP-1: retries are of calls that no server took, and within the attempts that gRPC allows."""
     config = json.loads(json.dumps(service_config(5)))
     policies = [entry.get("retryPolicy") for entry in config["methodConfig"]]
-    assert policies[0]["retryableStatusCodes"] == ["UNAVAILABLE"]
+    assert policies[0]["retryableStatusCodes"] == ["UNAVAILABLE", "CANCELLED"]
     assert policies[0]["maxAttempts"] == 5
     assert policies[1] is None
     assert "methodConfig" not in service_config(1)
