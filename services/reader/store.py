@@ -340,10 +340,11 @@ class Snapshot:
         """Makes the texts of rows independent of the session, until the snapshot ends."""
         await self._connection.fetchrow(_SQL.digest_settings)
 
-    async def digest_table(self, table: str, left_out: Sequence[str]) -> tuple[int, str]:
-        """The number of rows of a table in the namespace, and a hash over them, less some columns."""
+    async def digest_table(self, table: str, left_out: Sequence[str], rows_left_out: str | None) -> tuple[int, str]:
+        """The number of rows of a table in the namespace, and a hash over them, less some columns, and rows that hold a
+        JSON object."""
         statement = _SQL.with_table("digest_table", table=table)
-        row = await self._connection.fetchrow(statement, self._view.namespace, list(left_out))
+        row = await self._connection.fetchrow(statement, self._view.namespace, list(left_out), rows_left_out)
         assert row is not None
         return row["rows"], row["digest"]
 

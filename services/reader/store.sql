@@ -371,9 +371,11 @@ LIMIT $5;
 SELECT set_config('TimeZone', 'UTC', true), set_config('bytea_output', 'hex', true);
 
 -- name: digest_table
--- Rows of a table in the namespace $1, and a SHA-256 over the SHA-256 of each row, sorted. A row is its JSON with sorted keys,
--- less the columns $2. Sorting the hashes gives one order whatever the database's collation.
+-- Rows of a table in the namespace $1 but those that hold the object $3, and a SHA-256 over the SHA-256 of each row, sorted. A
+-- row is its JSON with sorted keys, less the columns $2. Sorting the hashes gives one order whatever the database's collation.
 SELECT count(*) AS rows, encode(sha256(coalesce(string_agg(hash, ''::bytea ORDER BY hash), ''::bytea)), 'hex') AS digest
 FROM (
-    SELECT sha256(convert_to((to_jsonb(t) - $2::text[])::text, 'UTF8')) AS hash FROM {table} AS t WHERE t.namespace = $1
+    SELECT sha256(convert_to((to_jsonb(t) - $2::text[])::text, 'UTF8')) AS hash
+    FROM {table} AS t
+    WHERE t.namespace = $1 AND ($3::jsonb IS NULL OR NOT to_jsonb(t) @> $3)
 ) AS hashed;

@@ -8,6 +8,7 @@ from itertools import permutations
 import pytest
 from palimpsest.v1 import reader_service_pb2 as pb
 from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
+from palimpsest.v1.writer_service_pb2 import RunCurationRequest
 
 from services.reader.queries.digest import TABLES
 from services.reader.view import View
@@ -103,6 +104,16 @@ async def test_the_digest_tells_every_change(writer: Writer, reader: ReaderServi
     assert before.digest != after.digest
     assert dict(before.rows) == dict(after.rows)
     assert before.rows["observations"] == 4
+
+
+async def test_what_curation_proposed_does_not_count(writer: Writer, reader: ReaderServiceStub) -> None:
+    """OB-7, CU-1: names that are alike no more, when another store is curated, were proposed there and are not here."""
+    for number in (1, 2):
+        await writer.record(observation(str(number), entity(f"page:{number}", kind="page", title="Release plan")))
+    before = await digest_of(reader)
+    await writer.stub.RunCuration(RunCurationRequest(namespace=NAMESPACE))
+    assert (await writer.row("SELECT count(*) FROM links WHERE relation = 'DUPLICATE_OF'"))["count"] == 1
+    assert await digest_of(reader) == before
 
 
 async def test_clocks_and_serial_ids_do_not_count(seed: Seed, reader: ReaderServiceStub) -> None:

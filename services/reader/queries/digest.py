@@ -35,6 +35,8 @@ TABLES: dict[str, tuple[str, ...]] = {
     # What people decided; what curation found on the way there, at whichever time it ran, is no state.
     "entity_merges": (),
 }
+# By table, what tells rows that are no state: links of duplicates that curation proposed of names as they were then.
+ROWS_LEFT_OUT: dict[str, str] = {"links": '{"origin": 2}'}
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +53,10 @@ async def digest(context: ReadContext) -> StateDigest:
 
     async def work(snapshot: Snapshot) -> StateDigest:
         await snapshot.digest_settings()
-        found = {table: await snapshot.digest_table(table, left_out) for table, left_out in TABLES.items()}
+        found = {
+            table: await snapshot.digest_table(table, left_out, ROWS_LEFT_OUT.get(table))
+            for table, left_out in TABLES.items()
+        }
         tables = {table: table_digest for table, (_, table_digest) in found.items()}
         return StateDigest(_total(tables), tables, {table: rows for table, (rows, _) in found.items()})
 

@@ -10,7 +10,7 @@ from tests.faults.crash.dying import Shot
 from tests.faults.crash.points import Point
 
 _RANDOM_SHARE = 0.25
-_MOST_MISSES = 4
+_MOST_MISSES = 3
 AT_RANDOM = "at a random moment"
 
 
@@ -48,11 +48,13 @@ class Plan:
             if not self._waiting:
                 return None
             shot = self._waiting.popleft()
-            return Aim(self._chosen.uniform(0.0, self._lasts_s) if shot is None else self._patience_s, shot)
+            if shot is None:
+                return Aim(self._chosen.uniform(0.0, self._lasts_s))
+            return Aim(self._patience_s * 2 ** self._misses.get(shot.point, 0), shot)
 
     def missed(self, shot: Shot) -> None:
         """The process did not come by, and was killed at another moment: its turn comes again, in the place of a kill
-        at random, at the first passage."""
+        at random, at the first passage, and it is waited for longer."""
         with self._lock:
             self._misses[shot.point] = self._misses.get(shot.point, 0) + 1
             if self._misses[shot.point] <= _MOST_MISSES and None in self._waiting:

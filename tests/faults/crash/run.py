@@ -189,7 +189,8 @@ class _Run:
         self._tell(f"passages that wait for a vector: {left}")
 
     def _curate(self, client: Client) -> None:
-        for namespace in NAMESPACES:
+        # The first pass may have begun long ago.
+        for namespace in (*NAMESPACES, *NAMESPACES):
             clients.curate(client, Journal(self._folder / "curation.jsonl"), namespace)
 
     def _undisturbed(self, disturbed: System) -> Mapping[str, Mapping[str, str]]:
