@@ -1,14 +1,22 @@
 """The channel of writer and reader to an embedder, with the credentials that it asks for."""
 
+import json
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
 import grpc.aio
-from palimpsest.connection import Tls, stays_on_this_machine
+from palimpsest.connection import Tls, service_config, stays_on_this_machine
 from palimpsest.token_file import TokenFile
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
+
+
+# All replicas behind a name have their share of the calls, and not one of them all; our callers retry by themselves.
+_SPREAD = (
+    ("grpc.service_config", json.dumps(service_config(max_attempts=1))),
+    ("grpc.service_config_disable_resolution", 1),
+)
 
 
 class EmbedderAccess(BaseSettings):
@@ -44,6 +52,7 @@ def embedder_channel(
     if access.token_file and tls is None and not (access.plaintext_token or stays_on_this_machine(target)):
         raise ValueError("the embedder's token would be sent in plaintext: PALIMPSEST_EMBEDDER_ACCESS_TLS encrypts it")
     interceptors = [_Bearer(TokenFile(access.token_file))] if access.token_file else []
+    options = (*_SPREAD, *options)
     if tls is None:
         return grpc.aio.insecure_channel(target, options=options, interceptors=interceptors)
     named = [("grpc.ssl_target_name_override", tls.server_name)] if tls.server_name else []
