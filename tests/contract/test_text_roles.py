@@ -28,6 +28,7 @@ TOKENS = {
     "content_hash",
     "cursor",
     "digest",
+    "erased_key_hash",
     "fact_id",
     "fact_ids",
     "fingerprint",

@@ -11,7 +11,7 @@ from typing import Any
 import grpc.aio
 from palimpsest.v1 import reader_service_pb2 as pb
 from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
-from palimpsest.v1.retrieval_pb2 import Change, ChangeType
+from palimpsest.v1.retrieval_pb2 import Change, ChangeType, ItemKind
 
 from services.reader.service import build_service
 from services.reader.settings import ReaderSettings
@@ -29,7 +29,7 @@ class Watcher:
     call: Any
     changes: list[Change] = field(default_factory=list)
     things: dict[str, Any] = field(default_factory=dict)
-    """What is there, by id."""
+    """What is there, by id; an entity that an observation's text is, by the id with a mark."""
     cursor: str = ""
 
     async def begun(self) -> Watcher:
@@ -51,7 +51,7 @@ class Watcher:
 
     async def until_seen(self, *ids: str) -> Watcher:
         """Reads until there were changes of all these."""
-        return await self.until(lambda watcher: set(ids) <= {each.item_id for each in watcher.changes})
+        return await self.until(lambda watcher: set(ids) <= {key_of(each) for each in watcher.changes})
 
     def take(self, response: pb.WatchResponse) -> None:
         """Adds a message up."""
@@ -61,21 +61,24 @@ class Watcher:
             kind = change.WhichOneof("item")
             if change.type == ChangeType.CHANGE_TYPE_REMOVED:
                 assert kind is None
-                self.things.pop(change.item_id or change.erased_key_hash, None)
+                self.things.pop(key_of(change), None)
             else:
                 assert kind is not None
-                self.things[change.item_id] = getattr(change, kind)
+                self.things[key_of(change)] = getattr(change, kind)
 
     def told(self) -> list[tuple[str, str]]:
         """What happened to what, in order."""
-        return [
-            (ChangeType.Name(each.type).removeprefix("CHANGE_TYPE_"), each.item_id or each.erased_key_hash)
-            for each in self.changes
-        ]
+        return [(ChangeType.Name(each.type).removeprefix("CHANGE_TYPE_"), key_of(each)) for each in self.changes]
 
     async def stop(self) -> None:
         """Ends the stream as a client that goes."""
         self.call.cancel()
+
+
+def key_of(change: Change) -> str:
+    """What a thing is known by: its id, of the text of an observation with a mark."""
+    is_text = change.item_kind == ItemKind.ITEM_KIND_ENTITY and change.item_id.startswith("obs-")
+    return (change.item_id or change.erased_key_hash) + ("#text" if is_text else "")
 
 
 async def status(call: Any) -> tuple[str, str]:

@@ -438,7 +438,7 @@ class VerifiedSentence(_message.Message):
     def __init__(self, sentence: _Optional[str] = ..., start: _Optional[int] = ..., end: _Optional[int] = ..., verdict: _Optional[_Union[Verdict, str]] = ..., item_number: _Optional[int] = ..., quote: _Optional[str] = ...) -> None: ...
 
 class Change(_message.Message):
-    __slots__ = ("cursor", "type", "committed_at", "observation", "entity", "fact", "item_id", "erased_key_hash")
+    __slots__ = ("cursor", "type", "committed_at", "observation", "entity", "fact", "item_id", "erased_key_hash", "item_kind")
     CURSOR_FIELD_NUMBER: _ClassVar[int]
     TYPE_FIELD_NUMBER: _ClassVar[int]
     COMMITTED_AT_FIELD_NUMBER: _ClassVar[int]
@@ -447,6 +447,7 @@ class Change(_message.Message):
     FACT_FIELD_NUMBER: _ClassVar[int]
     ITEM_ID_FIELD_NUMBER: _ClassVar[int]
     ERASED_KEY_HASH_FIELD_NUMBER: _ClassVar[int]
+    ITEM_KIND_FIELD_NUMBER: _ClassVar[int]
     cursor: str
     type: ChangeType
     committed_at: _timestamp_pb2.Timestamp
@@ -455,4 +456,5 @@ class Change(_message.Message):
     fact: _fact_pb2.Fact
     item_id: str
     erased_key_hash: str
-    def __init__(self, cursor: _Optional[str] = ..., type: _Optional[_Union[ChangeType, str]] = ..., committed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., observation: _Optional[_Union[_observation_pb2.StoredObservation, _Mapping]] = ..., entity: _Optional[_Union[_entity_pb2.Entity, _Mapping]] = ..., fact: _Optional[_Union[_fact_pb2.Fact, _Mapping]] = ..., item_id: _Optional[str] = ..., erased_key_hash: _Optional[str] = ...) -> None: ...
+    item_kind: ItemKind
+    def __init__(self, cursor: _Optional[str] = ..., type: _Optional[_Union[ChangeType, str]] = ..., committed_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., observation: _Optional[_Union[_observation_pb2.StoredObservation, _Mapping]] = ..., entity: _Optional[_Union[_entity_pb2.Entity, _Mapping]] = ..., fact: _Optional[_Union[_fact_pb2.Fact, _Mapping]] = ..., item_id: _Optional[str] = ..., erased_key_hash: _Optional[str] = ..., item_kind: _Optional[_Union[ItemKind, str]] = ...) -> None: ...

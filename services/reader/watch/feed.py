@@ -45,10 +45,10 @@ class LogReader:
                 found, end = await self._log.find(view, after, until, changes=CHANGES_AT_ONCE, limit=FOUND_AT_ONCE)
             for begin in range(0, len(found), READ_AT_ONCE):
                 part = found[begin : begin + READ_AT_ONCE]
-                batch = Batch(after, part[-1].position, tuple(await self._read(view, part)))
-                after = batch.end
-                yield batch
-            if end > after:
+                reached = end if begin + READ_AT_ONCE >= len(found) else part[-1].position
+                yield Batch(after, reached, tuple(await self._read(view, part)))
+                after = reached
+            if not found:
                 yield Batch(after, end)
                 after = end
 

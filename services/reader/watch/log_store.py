@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import time
 from collections import defaultdict
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from shared.statements import load_statements
 
 _SQL = load_statements(Path(__file__).with_name("log_store.sql"), VISIBILITY)
 _NUMBERS_OF_TRANSACTIONS = 2**32
+_HISTORY_AGE_S = 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,6 +44,7 @@ class LogStore:
     def __init__(self, database: Database, *, timeout_s: float) -> None:
         self._database = database
         self._timeout_s = timeout_s
+        self._history: tuple[float, tuple[int, int]] | None = None
 
     async def beginning(self) -> tuple[bytes, datetime]:
         """What cursors are sealed by, and the database's clock."""
@@ -51,9 +54,12 @@ class LogStore:
         return row["secret"], row["now"]
 
     async def history(self) -> tuple[int, int]:
-        """The cluster's identifier and its timeline."""
-        here = await self._database.replayed_position()
-        return here.system_identifier, here.timeline
+        """The cluster's identifier and its timeline, as they were a second ago at most: cursors of before a failover that
+        name what it left are made up for in any case."""
+        if self._history is None or time.monotonic() - self._history[0] > _HISTORY_AGE_S:
+            here = await self._database.replayed_position()
+            self._history = time.monotonic(), (here.system_identifier, here.timeline)
+        return self._history[1]
 
     async def heads(self, namespaces: Collection[str]) -> Heads:
         """How far the namespaces have come. Takes at least one."""

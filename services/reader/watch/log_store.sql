@@ -47,7 +47,9 @@ SELECT * FROM observations WHERE namespace = $1 AND observation_id = ANY ($4) AN
 -- of the latest change that the caller may know of, then observations, entities and facts, each by a number made of its id. $8 the
 -- hashes of the labels that the caller holds; after ($4, $9, $10); at most $11. What a thing is by now is read after this.
 WITH span AS MATERIALIZED (
-    SELECT change_id, known_at FROM changes WHERE namespace = $1 AND known_at BETWEEN $4 AND $5
+    -- Of a moment of which all was told nothing counts any more.
+    SELECT change_id, known_at FROM changes
+    WHERE namespace = $1 AND known_at BETWEEN $4 AND $5 AND ($9::integer < 9 OR known_at > $4)
 ),
 recorded AS MATERIALIZED (
     SELECT o.observation_id, span.known_at

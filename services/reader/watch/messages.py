@@ -43,6 +43,7 @@ def _to_change(told: Told, cursor: str) -> Change:
         committed_at=from_datetime(found.position.moment),
         item_id="" if found.is_erased_key else found.item_key,
         erased_key_hash=found.item_key if found.is_erased_key else "",
+        item_kind=enum_value(told.item_kind),
     )
     if told.row is None:
         return change

@@ -8,8 +8,11 @@ from enum import IntEnum
 from functools import cached_property
 from typing import Any
 
-from services.reader.rows import Row
+from services.reader.rows import ItemKind, Row
 from services.reader.watch.position import Position
+from shared.domain_packs.built_in import MEMORY
+
+_RECORD_KINDS = frozenset(each.kind for each in MEMORY.kinds)
 
 
 class Kind(IntEnum):
@@ -74,9 +77,12 @@ class Told:
         return tuple(self.row["scopes"]) if self.row is not None else ()
 
     @property
-    def entity_kind(self) -> str:
-        """The kind of an entity that is there; else empty."""
-        return self.row["kind"] if self.row is not None and self.kind is Kind.ENTITY else ""
+    def item_kind(self) -> int:
+        """The number of its ItemKind, 0 for an observation; an entity that is removed may have been a record."""
+        if self.kind is Kind.ENTITY:
+            is_record = self.row is not None and self.row["kind"] in _RECORD_KINDS
+            return ItemKind.RECORD if is_record else ItemKind.ENTITY
+        return ItemKind.FACT if self.kind is Kind.FACT else 0
 
     def shared(self, key: Hashable, make: Callable[[Told], Any]) -> Any:
         """What `make` makes of it, once for all who ask by an equal key."""

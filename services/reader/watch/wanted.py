@@ -8,10 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from services.reader.rows import ItemKind
 from services.reader.watch.told import Happened, Kind, Told
-from shared.domain_packs.built_in import MEMORY
 from shared.labels import is_restricting
-
-_RECORD_KINDS = frozenset(each.kind for each in MEMORY.kinds)
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +41,9 @@ class Wanted:
     def _is_of_kind(self, told: Told) -> bool:
         if not self.kinds:
             return True
-        if told.kind is Kind.FACT:
-            return ItemKind.FACT in self.kinds
-        if told.kind is Kind.OBSERVATION:
-            return False
-        if told.row is None:
+        if told.row is None and told.kind is Kind.ENTITY:
             return bool({ItemKind.ENTITY, ItemKind.RECORD} & self.kinds)
-        return (ItemKind.RECORD if told.entity_kind in _RECORD_KINDS else ItemKind.ENTITY) in self.kinds
+        return told.item_kind in self.kinds
 
     def _is_here(self, scopes: Iterable[str]) -> bool:
         """As `applicable` in SQL (AC-3)."""
