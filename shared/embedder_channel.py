@@ -11,7 +11,6 @@ from palimpsest.token_file import TokenFile
 from pydantic import Field
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-
 # All replicas behind a name have their share of the calls, and not one of them all; our callers retry by themselves.
 _SPREAD = (
     ("grpc.service_config", json.dumps(service_config(max_attempts=1))),
