@@ -3,6 +3,8 @@
 Both take the same arguments and behave alike. Errors are `grpc.RpcError`; `palimpsest.errors.details_of` reads them.
 """
 
+import asyncio
+import time
 from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
 from functools import cached_property
 from types import TracebackType
@@ -21,6 +23,7 @@ from palimpsest.v1.reader_service_pb2 import (
     CompileContextResponse,
     SearchRequest,
     SearchResponse,
+    WatchResponse,
 )
 from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
 from palimpsest.v1.writer_service_pb2 import (
@@ -30,6 +33,7 @@ from palimpsest.v1.writer_service_pb2 import (
     RecordObservationResult,
 )
 from palimpsest.v1.writer_service_pb2_grpc import WriterServiceStub
+from palimpsest.watching import Resuming
 
 if TYPE_CHECKING:
     from palimpsest.v1.embedder_service_pb2_grpc import EmbedderServiceAsyncStub
@@ -117,6 +121,22 @@ class Client(Channels):
         request = CompileContextRequest(namespace=namespace, query=query, **fields)
         response: CompileContextResponse = self.reader.CompileContext(request, timeout=timeout_s)
         return response
+
+    def watch(self, namespace: str, *, cursor: str = "", **fields: Any) -> Iterator[WatchResponse]:
+        """Streams changes, and goes on where it was when it is cut off. `fields` are the others of `WatchRequest`.
+
+        Keep the `cursor` of a message once it is handled. Asking for the next one says that this one is: a message is
+        given again where the program did not come back for the next. Raises `grpc.RpcError` for all but UNAVAILABLE,
+        e.g. with CURSOR_EXPIRED.
+        """
+        stream = Resuming(namespace, cursor, fields)
+        while True:
+            try:
+                for response in self.reader.Watch(stream.request):
+                    yield response
+                    stream.handled(response)
+            except grpc.RpcError as error:
+                time.sleep(stream.wait_s(error))
 
     def close(self) -> None:
         """Ends all connections; calls under way are cancelled."""
@@ -210,6 +230,17 @@ class AsyncClient(Channels):
         request = CompileContextRequest(namespace=namespace, query=query, **fields)
         response: CompileContextResponse = await self.reader.CompileContext(request, timeout=timeout_s)
         return response
+
+    async def watch(self, namespace: str, *, cursor: str = "", **fields: Any) -> AsyncIterator[WatchResponse]:
+        """As `Client.watch`."""
+        stream = Resuming(namespace, cursor, fields)
+        while True:
+            try:
+                async for response in self.reader.Watch(stream.request):
+                    yield response
+                    stream.handled(response)
+            except grpc.RpcError as error:
+                await asyncio.sleep(stream.wait_s(error))
 
     async def close(self) -> None:
         """Ends all connections; calls under way are cancelled."""

@@ -18,6 +18,7 @@ from services.writer.messages import assertion_count
 from services.writer.retention import Redactor
 from services.writer.servicer import WriterServicer, register_servicer
 from services.writer.settings import WriterSettings
+from services.writer.touch_loop import TouchLoop
 from services.writer.trace_loop import TraceLoop
 from shared.database import Database
 from shared.errors import PalimpsestError
@@ -91,7 +92,7 @@ class _Writer:
         while not self._migrated:
             self._migrated = await self._migrate()
         loops = (self._embed(), self._curate(), self._extract(), self._tell_of_grants())
-        await asyncio.gather(*loops, TraceLoop(self._database).run())
+        await asyncio.gather(*loops, TraceLoop(self._database).run(), TouchLoop(self._database).run())
 
     async def _tell_of_grants(self) -> None:
         if self._settings.server.auth_grants_file is not None:

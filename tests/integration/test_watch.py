@@ -34,7 +34,7 @@ from shared.database import Database
 from shared.settings import DatabaseSettings
 from shared.telemetry import registry
 from tests.integration.serving import eventually
-from tests.integration.watching import SETTINGS, Watcher, key_of, readers, watch
+from tests.integration.watching import Watcher, key_of, readers, watch
 from tests.integration.writing import (
     NAMESPACE,
     Writer,
@@ -328,7 +328,7 @@ async def test_what_is_redacted_and_purged(writer: Writer, stub: ReaderServiceSt
 
 async def test_a_server_that_stops_says_so(writer: Writer) -> None:
     """RE-13, OP-1: UNAVAILABLE, so that the stream is resumed elsewhere, and at once, not after the grace."""
-    made = ReaderSettings(database=DatabaseSettings(dsn=writer.dsn), **SETTINGS)
+    made = ReaderSettings(database=DatabaseSettings(dsn=writer.dsn), watch_poll_s=0.02)
     async with AsyncExitStack() as stack:
         served = await stack.enter_async_context(AsyncExitStack())
         target = await served.enter_async_context(serving(build_service(made), grace_s=20))

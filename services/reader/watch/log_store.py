@@ -54,8 +54,7 @@ class LogStore:
         return row["secret"], row["now"]
 
     async def history(self) -> tuple[int, int]:
-        """The cluster's identifier and its timeline, as they were a second ago at most: cursors of before a failover that
-        name what it left are made up for in any case."""
+        """The cluster's identifier and its timeline, as they were a second ago at most."""
         if self._history is None or time.monotonic() - self._history[0] > _HISTORY_AGE_S:
             here = await self._database.replayed_position()
             self._history = time.monotonic(), (here.system_identifier, here.timeline)
