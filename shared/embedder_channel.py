@@ -28,7 +28,7 @@ class EmbedderAccess(BaseSettings):
     tls: bool = Field(default=False, description="TLS against the certificates that gRPC brings; implied by the files")
     ca_file: Path | None = Field(default=None, description="PEM; checks the embedder's certificate")
     cert_file: Path | None = Field(default=None, description="PEM; the certificate to show, with its key")
-    key_file: Path | None = None
+    key_file: Path | None = Field(default=None, description="PEM")
     server_name: str = Field(default="", description="the name in the embedder's certificate, if not the target's")
 
     def encryption(self) -> Tls | None:

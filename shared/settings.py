@@ -29,8 +29,8 @@ class DatabaseSettings(BaseSettings):
         repr=False,
         description="the server itself, for LISTEN, where `dsn` leads to a pooler in transaction mode; empty: the same",
     )
-    pool_min: int = Field(default=1, ge=0)
-    pool_max: int = Field(default=10, ge=1)
+    pool_min: int = Field(default=1, ge=0, description="connections that a process keeps open")
+    pool_max: int = Field(default=10, ge=1, description="connections that a process opens at most, of each database")
     statement_cache_size: int = Field(default=1024, ge=0, description="0 behind a PgBouncer older than 1.21")
 
     @model_validator(mode="after")
@@ -85,18 +85,18 @@ class ServerSettings(BaseSettings):
     port: int = Field(default=0, ge=0, le=65_535, description="0 is any free port")
     reuse_port: bool = Field(default=False, description="several processes may listen on one port")
     processes: int = Field(default=1, ge=1, le=64, description="of the writer or the reader, on one port")
-    health_host: str = "0.0.0.0"
+    health_host: str = Field(default="0.0.0.0", description="where the port for probes listens")
     health_port: int | None = Field(default=None, ge=0, le=65_535, description="a second, plaintext port for probes")
     health_poll_s: float = Field(default=1.0, gt=0, description="how often readiness is asked for")
     ready_timeout_s: float = Field(default=5.0, gt=0, description="an answer later than that counts as not ready")
 
-    auth_mode: Literal["none", "static", "jwt"] = "none"
+    auth_mode: Literal["none", "static", "jwt"] = Field(default="none", description="how callers are known")
     auth_grants_file: Path | None = Field(
         default=None, description="JSON; who may do what. Mode static needs it; in mode jwt it goes before the claim"
     )
     jwt: JwtSettings = Field(default_factory=JwtSettings)
-    tls_cert_file: Path | None = None
-    tls_key_file: Path | None = None
+    tls_cert_file: Path | None = Field(default=None, description="PEM; with its key: TLS")
+    tls_key_file: Path | None = Field(default=None, description="PEM")
     tls_client_ca_file: Path | None = Field(default=None, description="with it, clients must show a certificate")
 
     max_message_bytes: int = Field(default=32 * MIB, ge=1024, description="each way; larger: RESOURCE_EXHAUSTED")
@@ -135,10 +135,10 @@ class TelemetrySettings(BaseSettings):
 
     model_config = _FROM_ENVIRONMENT
 
-    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = "INFO"
-    metrics_host: str = "0.0.0.0"
+    log_level: Literal["DEBUG", "INFO", "WARNING", "ERROR"] = Field(default="INFO", description="what is logged")
+    metrics_host: str = Field(default="0.0.0.0", description="where the metrics are served")
     metrics_port: int | None = Field(default=None, ge=1, le=65_535, description="HTTP port of the Prometheus metrics")
-    traces: Literal["none", "console", "otlp"] = "none"
+    traces: Literal["none", "console", "otlp"] = Field(default="none", description="where spans go")
     otlp_endpoint: str = Field(default="", description="empty is the exporter's own default")
 
 

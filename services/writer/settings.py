@@ -28,7 +28,7 @@ class EmbeddingSettings(BaseSettings):
     call_timeout_s: float = Field(default=120.0, gt=0, description="of one call of the embedder; less than the lease")
     poll_s: float = Field(default=1.0, gt=0, description="how often the queue is looked at when nothing is notified")
     first_backoff_s: float = Field(default=0.5, gt=0, description="after the first failure; doubled after each further")
-    longest_backoff_s: float = Field(default=30.0, gt=0)
+    longest_backoff_s: float = Field(default=30.0, gt=0, description="after many failures")
     most_attempts: int = Field(default=5, ge=1, description="a passage that failed so often is set aside")
 
 
@@ -75,7 +75,7 @@ class ExtractionSettings(BaseSettings):
     longest_text: int = Field(default=50_000, ge=100, description="characters of a message that are sent")
     poll_s: float = Field(default=1.0, gt=0, description="how often the queue is looked at when nothing is notified")
     first_backoff_s: float = Field(default=5.0, gt=0, description="after the first failure; doubled after each further")
-    longest_backoff_s: float = Field(default=3_600.0, gt=0)
+    longest_backoff_s: float = Field(default=3_600.0, gt=0, description="after many failures")
     most_attempts: int = Field(default=8, ge=1, description="a message that failed so often becomes a dead letter")
 
     @model_validator(mode="after")
