@@ -63,12 +63,16 @@ def _distributions(root: Path) -> Iterator[Component]:
 
 
 def _licence(one: Distribution) -> License | None:
+    """As the distribution names it: in its newer field, its older one, or by a classifier."""
     fields = one.metadata
     if "License-Expression" in fields:
         return LicenseExpression(fields["License-Expression"])
-    # Some have the whole text in the older field.
     named = fields["License"].strip() if "License" in fields else ""
-    return DisjunctiveLicense(name=named) if named and "\n" not in named else None
+    # Some have the whole text in that field, and a tool writes UNKNOWN for nothing.
+    if named and "\n" not in named and named != "UNKNOWN":
+        return DisjunctiveLicense(name=named)
+    classified = [text for text in fields.get_all("Classifier", []) if text.startswith("License :: ")]
+    return DisjunctiveLicense(name=classified[0].rpartition(" :: ")[2]) if classified else None
 
 
 def _python(root: Path) -> Component:

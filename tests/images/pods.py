@@ -28,7 +28,10 @@ PERMISSIONS = ["read", "write", "admin"]
 NAMES = ("startup", "readiness", "liveness")
 # As in k8s/base.
 MEMORY = {"writer": "1g", "reader": "1g", "embedder": "2g"}
-START_S, STOP_S = 120, 120
+START_S = 120
+# What a call under way gets at a stop: long, as the machine may be busy with other things.
+GRACE_S = 240
+STOP_S = GRACE_S + 30
 
 
 @dataclass(frozen=True)
@@ -75,7 +78,7 @@ class Settings:
             "PALIMPSEST_HEALTH_POLL_S": "0.2",
             "PALIMPSEST_EMBEDDER_THREADS": "1",
             "PALIMPSEST_DRAIN_S": "1",
-            "PALIMPSEST_GRACE_S": "60",
+            "PALIMPSEST_GRACE_S": str(GRACE_S),
         }
         mounts = {grants: "/etc/palimpsest/grants/grants.json", token: "/etc/palimpsest/embedder-token/token"}
         for file in mounts:

@@ -13,10 +13,10 @@ from palimpsest.v1.observation_pb2 import Observation
 from palimpsest.v1.retrieval_pb2 import SIGNAL_VECTOR
 
 from images.build import SERVICES
-from tests.images.pods import NAMES, Pod, System, finished
+from tests.images.pods import GRACE_S, NAMES, Pod, System, finished
 
-# What waits inside a service, and for whom.
-LOCKED = {"writer": "observations", "reader": "passages"}
+# Some seconds of one processor.
+TEXTS = [f"{number}: " + "The gateway renews its certificate each month. " * 8 for number in range(200)]
 
 STATE = """
 status = dict(line.split(":", 1) for line in open("/proc/1/status"))
@@ -92,35 +92,32 @@ def test_without_authentication_it_refuses_to_be_open(system: System, service: s
     assert "authentication mode none listens on loopback only" in done.stderr
 
 
-@pytest.mark.parametrize("service", LOCKED)
-async def test_drain_of_a_call_that_waits_for_the_database(drained: System, service: str) -> None:
-    """OP-1, OP-4: SIGTERM reaches the service; a call under way is answered, and then it ends with 0."""
-    pod = drained.pods[service]
+async def test_drain(drained: System) -> None:
+    """OP-1, OP-4: SIGTERM reaches each service; a call under way is answered, and then it ends with 0."""
+    dsn, pods = drained.settings.owner_dsn, drained.pods
     with drained.client() as client, ThreadPoolExecutor() as threads:
         client.record("demo", note(1, "Before the stop."), wait_for_embedding=True)
-        async with locked(drained.settings.owner_dsn, LOCKED[service]) as waiting:
-            calls = {
-                "writer": lambda: client.record("demo", note(2, "During the stop.")).observation_id,
-                "reader": lambda: client.search("demo", "stop").hits[0].signals[0].signal,
-            }
-            call = threads.submit(calls[service])
+        async with locked(dsn, "passages") as waiting:
+            search = threads.submit(client.search, "demo", "stop")
             await waiting()
-            stop(pod, call)
-        assert call.result(60)
-    assert pod.exit_code() == 0, pod.logs()
+            stop(pods["reader"], search)
+        assert search.result(60).hits
+        assert pods["reader"].exit_code() == 0, pods["reader"].logs()
 
+        async with locked(dsn, "observations") as waiting:
+            record = threads.submit(client.record, "demo", note(2, "During the stop."))
+            await waiting()
+            stop(pods["writer"], record)
+        assert not record.result(60).duplicate
+        assert pods["writer"].exit_code() == 0, pods["writer"].logs()
 
-def test_drain_of_a_call_that_waits_for_the_model(drained: System) -> None:
-    """OP-1, OP-4: the embedder, too, finishes what it has been given."""
-    pod = drained.pods["embedder"]
-    texts = [f"{number}: " + "The gateway renews its certificate each month. " * 8 for number in range(200)]
-    with drained.client() as client, ThreadPoolExecutor() as threads:
-        request = EmbedRequest(texts=texts, input_type=INPUT_TYPE_PASSAGE)
-        call = threads.submit(lambda: client.embedder.Embed(request, timeout=100))
+        request = EmbedRequest(texts=TEXTS, input_type=INPUT_TYPE_PASSAGE)
+        embed = threads.submit(client.embedder.Embed, request, timeout=GRACE_S)
         until_queued(drained.settings.metrics_ports["embedder"])
-        stop(pod, call)
-        assert [result.WhichOneof("result") for result in call.result(100).results] == ["vector"] * len(texts)
-    assert pod.exit_code() == 0, pod.logs()
+        stop(pods["embedder"], embed)
+        results = embed.result(GRACE_S).results
+        assert [result.WhichOneof("result") for result in results] == ["vector"] * len(TEXTS)
+        assert pods["embedder"].exit_code() == 0, pods["embedder"].logs()
 
 
 @pytest.mark.parametrize("service", SERVICES)
