@@ -17,7 +17,7 @@ MINUTES ?= 30
 KILLS ?= 500
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo up test lint types unit protos bench fuzz pgbouncer operations crash netfaults images load load-tools soak k8s k8s-static k8s-tools observability format clean
+.PHONY: help venv demo up test lint types unit protos bench fuzz pgbouncer operations crash dbfaults netfaults images load load-tools soak k8s k8s-static k8s-tools observability format clean
 
 help: ## this list
 	@echo "make TARGET [PYTHON=python3.12] [ARGS=...]"
@@ -56,6 +56,9 @@ fuzz: $(DEV) ## send made-up requests to each RPC; REQUESTS=10000 to each, SEED=
 
 crash: $(DEV) ## kill processes at every named point, while clients go on; KILLS=500, SEED=1
 	$(BIN)/python -m tests.faults.crash --kills $(KILLS) --seed $(SEED)
+
+dbfaults: $(DEV) ## kill Postgres, cut its connections and fill its disk (this as root), under load
+	$(BIN)/python -m tests.faults.crash.failing all $(ARGS)
 
 netfaults: $(DEV) ## as root: cut and slow the network between clients, services and Postgres
 	$(BIN)/python -m tests.faults.crash.network $(ARGS)

@@ -100,6 +100,12 @@ class Load:
             seen=seen,
         )
 
+    def stop(self) -> None:
+        """Ends clients and services."""
+        self._tasks[0].stop_file.touch()
+        for life in (*self._clients, *self._lives.values()):
+            life.stop()
+
     def _told(self) -> list[int]:
         return [task.journal.done() for task in self._tasks]
 
@@ -117,9 +123,7 @@ def loaded(system: System, *, seed: int, **options: Any) -> Iterator[Load]:
         load.until_told()
         yield load
     finally:
-        tasks[0].stop_file.touch()
-        for life in (*load._clients, *lives.values()):
-            life.stop()
+        load.stop()
 
 
 def repeated(times: int, load: Load, fault: Callable[[], None]) -> float:
