@@ -50,7 +50,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--certificate", type=Path, help="PEM of the client, for mTLS")
     parser.add_argument("--key", type=Path, help="PEM of its key")
     parser.add_argument(
-        "--calls", type=int, default=32, help=f"{_LIMIT} of the embedded system: what it lets in during an overload"
+        "--calls", type=int, default=16, help=f"{_LIMIT} of the embedded system: what it lets in during an overload"
     )
     parser.add_argument("--seed", type=int, default=1, help="what is stored and asked follows from it")
     parser.add_argument("--scale", type=float, default=1.0, help="of the size of the namespaces that are filled")

@@ -15,7 +15,7 @@ from load.deployment import Stubs
 from load.observations import observation
 from load.requests import Scene
 
-SIZES = {"load-large": 400, "load-medium": 120, "load:small/prod-1": 40, "load-маленькое": 12}
+SIZES = {"load-large": 240, "load-medium": 80, "load:small/prod-1": 30, "load-маленькое": 12}
 """Observations of the namespaces that are searched."""
 WRITTEN = ("load-writes-1", "load-writes-2", "load-writes:3/prod", "load-записи-4")
 """Namespaces that are written to; apart, so that searches of one run find the same."""
