@@ -390,7 +390,7 @@ async def test_a_thousand_watchers(writer: Writer, monkeypatch: pytest.MonkeyPat
             return await _of(self, *args, **more)  # type: ignore[operator]
 
         monkeypatch.setattr(LogStore, name, counted)
-    async with readers(writer.dsn, watch_poll_s=0.2) as stub:
+    async with readers(writer.dsn, watch_poll_s=0.2, watch_recheck_s=5) as stub:
         watchers: list[Watcher] = []
         for _ in range(20):
             watchers += await asyncio.gather(*(watch(stub) for _ in range(50)))
