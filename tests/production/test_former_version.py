@@ -1,7 +1,7 @@
 """OP-6: services of a former revision and of this one on one database, under load, both ways: `make operations`.
 
-The former revision is the last one before the newest migration came, taken from the repository's history: it needs a
-clone that has it.
+The former revision is the last whole one before the newest migration came, taken from the history of the repository:
+it needs a clone that has it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ import os
 import subprocess
 import sys
 import tarfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager
 from pathlib import Path
 from typing import Any
@@ -38,20 +38,40 @@ def git(*arguments: str) -> bytes:
     return subprocess.check_output(["git", *arguments], cwd=ROOT)
 
 
-def former_revision() -> str:
-    """The newest revision whose schema lacks migrations of today's."""
-    newest = f"shared/schema/migrations/{load_migrations()[-1].name}.sql"
-    added = git("log", "--diff-filter=A", "--format=%H", "--", newest).decode().split()
-    assert added, f"the history of this clone does not have the commit that added {newest}"
-    return git("rev-parse", f"{added[-1]}^").decode().strip()
+def former_revisions() -> Iterator[str]:
+    """Revisions whose migrations are the first of today's, and not all, the newest first."""
+    today = [f"{migration.name}.sql" for migration in load_migrations()]
+    for revision in git("rev-list", "HEAD").decode().split():
+        paths = git("ls-tree", "--name-only", revision, "shared/schema/migrations/").decode().split()
+        then = [path.rpartition("/")[2] for path in paths]
+        if len(then) < len(today) and then == today[: len(then)]:
+            yield revision
+
+
+def is_whole(code: Path) -> bool:
+    """Whether its services can be started; a revision in the middle of a change may lack a part."""
+    importing = "import services.writer.service, services.reader.service"
+    environment = os.environ | {"PYTHONPATH": path_of(code)}
+    done = subprocess.run(
+        [sys.executable, "-c", importing], cwd=code, env=environment, capture_output=True, check=False
+    )
+    return done.returncode == 0
+
+
+def path_of(code: Path) -> str:
+    return os.pathsep.join((str(code), str(code / "protos")))
 
 
 @pytest.fixture
 def former(tmp_path: Path) -> Path:
     """The code of the former revision, in a folder."""
-    with tarfile.open(fileobj=io.BytesIO(git("archive", former_revision(), *SHIPPED))) as archive:
-        archive.extractall(tmp_path / "former", filter="data")
-    return tmp_path / "former"
+    for revision in former_revisions():
+        code = tmp_path / revision
+        with tarfile.open(fileobj=io.BytesIO(git("archive", revision, *SHIPPED))) as archive:
+            archive.extractall(code, filter="data")
+        if is_whole(code):
+            return code
+    raise AssertionError("the history of this clone has no revision with an older schema")
 
 
 @asynccontextmanager
@@ -59,17 +79,18 @@ async def service(name: str, dsn: str, code: Path) -> AsyncIterator[str]:
     """A service of some code, once it serves; its target."""
     told = {"DSN": dsn, "EMBEDDING_ENABLED": "false", "CURATION_ENABLED": "false", "HEALTH_POLL_S": "0.1"}
     environment = os.environ | {f"PALIMPSEST_{key}": value for key, value in told.items()}
-    environment["PYTHONPATH"] = os.pathsep.join((str(code), str(code / "protos")))
+    environment["PYTHONPATH"] = path_of(code)
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", f"services.{name}", cwd=code, env=environment, stderr=asyncio.subprocess.PIPE
     )
     assert process.stderr is not None
-    port = 0
-    async for line in process.stderr:
-        said = json.loads(line)
-        port = said.get("port", port)
-        if said["message"] == "serving":
-            break
+    try:
+        async with asyncio.timeout(120):
+            port = await _port_once_serving(process.stderr)
+    except BaseException:
+        process.kill()
+        await process.wait()
+        raise
     rest = asyncio.create_task(process.stderr.read())
     try:
         yield f"127.0.0.1:{port}"
@@ -78,6 +99,18 @@ async def service(name: str, dsn: str, code: Path) -> AsyncIterator[str]:
             process.terminate()
         await process.wait()
         await rest
+
+
+async def _port_once_serving(lines: asyncio.StreamReader) -> int:
+    port, last = 0, b""
+    async for last in lines:
+        if not last.startswith(b"{"):
+            break
+        said = json.loads(last)
+        port = said.get("port", port)
+        if said["message"] == "serving":
+            return int(port)
+    raise AssertionError(f"it does not serve: {last.decode()}")
 
 
 async def one_round(writer: WriterServiceStub, reader: ReaderServiceStub, client: str, number: int) -> None:
