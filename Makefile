@@ -95,8 +95,9 @@ operations: $(DEV) ## the services of a former revision beside these, on one sch
 
 PROMTOOL := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/palimpsest/promtool-0.316.0
 
-observability: $(DEV) $(PROMTOOL)/promtool ## write alerts.yaml, check the rules and try each alert on made series; builds promtool once, with go
-	$(BIN)/python observability/alerts.py
+observability: $(DEV) $(PROMTOOL)/promtool ## write the plain alerts and the handbook's tables, check the rules, try each alert; builds promtool once, with go
+	$(BIN)/python -m observability.alerts
+	$(BIN)/python -m observability.handbook
 	$(PROMTOOL)/promtool check rules observability/alerts.yaml
 	$(PROMTOOL)/promtool test rules observability/alerts_test.yaml
 

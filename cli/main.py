@@ -18,6 +18,7 @@ from cli.commands.capture import capture
 from cli.commands.context import context
 from cli.commands.correct import correct
 from cli.commands.curate import curate
+from cli.commands.doctor import doctor
 from cli.commands.duplicates import duplicates
 from cli.commands.explain import explain
 from cli.commands.extraction import extraction
@@ -92,6 +93,7 @@ app.command("scrub", epilog=EXIT_CODES_HELP)(scrub)
 app.command("curate", epilog=EXIT_CODES_HELP)(curate)
 app.command("calibrate", epilog=EXIT_CODES_HELP)(calibrate)
 app.command("health", epilog=EXIT_CODES_HELP)(health)
+app.command("doctor", epilog=EXIT_CODES_HELP)(doctor)
 app.command("token", epilog=EXIT_CODES_HELP)(token)
 app.command("status", epilog=EXIT_CODES_HELP)(status)
 app.add_typer(audit, name="audit", epilog=EXIT_CODES_HELP)

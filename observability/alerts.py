@@ -1,4 +1,4 @@
-"""Writes `alerts.yaml`, the rules as Prometheus itself reads them, from `prometheus_rule.yaml`: `make observability`."""
+"""Writes `alerts.yaml`, the rules as Prometheus itself reads them, from `prometheus_rule.yaml`."""
 
 import textwrap
 from pathlib import Path

@@ -3,7 +3,6 @@ runbook; otherwise a panel is empty and an alert silent, for ever, and nobody no
 
 from __future__ import annotations
 
-import importlib
 import json
 import re
 from collections.abc import Iterator
@@ -14,14 +13,12 @@ import promql_parser
 import pytest
 import yaml
 from prometheus_client import Counter, Gauge, Histogram
-from prometheus_client.metrics import MetricWrapperBase
-from prometheus_client.registry import Collector
 
+from cli.main import app
 from observability.alerts import PLAIN, SOURCE, plain_rules
-from shared.telemetry import registry
+from observability.handbook import HANDBOOK, collectors, metrics, modules, settings, settings_table, written
 
 ROOT = Path(__file__).parents[2]
-OPERATIONS = ROOT / "docs" / "operations.md"
 DASHBOARD = ROOT / "observability" / "dashboard.json"
 # What Prometheus itself adds, and the names of tests' own making.
 OF_SCRAPES = {"instance", "job", "le", "service"}
@@ -37,6 +34,7 @@ NEVER_LABELS = {
     "observation_id",
     "text",
 }
+OF_PROCESS = "ProcessCollector(registry=registry)"
 UNITS = ("_seconds", "_bytes", "_ratio", "_tokens", "_info")
 # Numbers of things, which have no unit.
 COUNTED = {
@@ -45,33 +43,6 @@ COUNTED = {
     "palimpsest_extraction_dead_letters", "palimpsest_watchers", "palimpsest_watch_feeds",
     "palimpsest_watched_file_stale", "palimpsest_database_connections", "palimpsest_database_connections_max",
 }  # fmt: skip
-
-
-def modules() -> Iterator[str]:
-    """Every module that makes a metric."""
-    for folder in ("services", "shared"):
-        for path in sorted((ROOT / folder).rglob("*.py")):
-            if "prometheus_client import" in path.read_text():
-                yield ".".join(path.relative_to(ROOT).with_suffix("").parts)
-
-
-def collectors() -> list[Collector]:
-    for module in modules():
-        importlib.import_module(module)
-    return list(dict.fromkeys(registry._collector_to_names))
-
-
-def metrics() -> dict[str, tuple[str, set[str], str]]:
-    """Type, labels and description of each metric, by its name without suffix."""
-    found: dict[str, tuple[str, set[str], str]] = {}
-    for collector in collectors():
-        if isinstance(collector, MetricWrapperBase):
-            found[collector._name] = (collector._type, set(collector._labelnames), collector._documentation)
-            continue
-        for family in collector.collect():
-            labels = {label for sample in family.samples for label in sample.labels}
-            found[family.name] = (family.type, labels, family.documentation)
-    return found
 
 
 def series() -> dict[str, set[str]]:
@@ -158,15 +129,15 @@ def test_names_and_labels_are_as_prometheus_wants_them() -> None:
 def test_all_metrics_are_in_the_registry_that_is_served() -> None:
     """OP-3: one that is made without naming the registry would be in the library's own, which nobody scrapes."""
     made = re.compile(r"\b(?:Counter|Gauge|Histogram|Summary|Info|Metric)\(\s*\n?\s*\"palimpsest_")
-    for module in modules():
+    for module in modules("prometheus_client import"):
         text = (ROOT / Path(*module.split("."))).with_suffix(".py").read_text()
-        assert len(made.findall(text)) == text.count("registry=registry"), module
+        assert len(made.findall(text)) == text.replace(OF_PROCESS, "").count("registry=registry"), module
     assert {Counter, Gauge, Histogram} <= {type(each) for each in collectors()}
 
 
 def test_every_alert_has_a_runbook_and_every_runbook_an_alert() -> None:
     """OP-3: the section that the alert links to, and its summary."""
-    anchors = set(re.findall(r"^### (Palimpsest\w+)$", OPERATIONS.read_text(), re.MULTILINE))
+    anchors = set(re.findall(r"^### (Palimpsest\w+)$", HANDBOOK.read_text(), re.MULTILINE))
     assert {rule["alert"] for rule in rules()} == anchors
     for rule in rules():
         assert rule["annotations"]["runbook_url"] == f"docs/operations.md#{rule['alert'].lower()}"
@@ -184,3 +155,24 @@ def test_every_alert_is_tried_firing_and_quiet() -> None:
     """OP-3: by promtool, in `make observability`."""
     tried = [test["name"] for test in yaml.safe_load((ROOT / "observability/alerts_test.yaml").read_text())["tests"]]
     assert sorted(tried) == sorted(f"{rule['alert']} {how}" for rule in rules() for how in ("fires", "is quiet"))
+
+
+def test_the_handbook_lists_all_settings_and_metrics_as_they_are() -> None:
+    """OP-3: `make observability` writes both tables; a setting that says nothing of itself has no place there."""
+    assert HANDBOOK.read_text() == written(HANDBOOK.read_text())
+    assert not [line for line in settings_table().splitlines() if line.endswith("|  |")]
+    assert {"DatabaseSettings", "EmbedderSettings", "ReaderSettings", "WriterSettings"} <= {
+        each.__name__ for each in settings()
+    }
+
+
+def test_the_handbook_names_commands_and_variables_that_there_are() -> None:
+    """OP-6: what it tells to type exists."""
+    text = HANDBOOK.read_text()
+    typed = set(re.findall(r"`palimpsest ([a-z-]+)", text))
+    commands = {each.name for each in app.registered_commands} | {each.name for each in app.registered_groups}
+    assert typed <= commands
+    assert len(typed) > 10
+    known = set(re.findall(r"^\| `(PALIMPSEST_\w+)`", settings_table(), re.MULTILINE))
+    named = set(re.findall(r"`(PALIMPSEST_[A-Z_]+)(?:=[^`]*)?`", text))
+    assert named <= known
