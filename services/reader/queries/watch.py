@@ -22,6 +22,7 @@ KEPT = timedelta(days=7)
 """How far back cursors reach. The writer keeps what they need a day longer."""
 # After a failover the clock may be another's, and what its predecessor committed last may be lost: told again.
 _TOLD_AGAIN_AFTER_FAILOVER = timedelta(minutes=1)
+_FIRST = datetime(1, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +61,19 @@ async def watch(
     """
     secret, now = await hub.log.beginning()
     origin = Origin.of(*await hub.log.history(), view)
-    begin = _begin(secret, origin, now, cursor, since)
+    begin, told_at = _begin(secret, origin, now, cursor, since)
     async with hub.watching(view) as (feed, settled):
         watcher = _Watcher(hub, feed, view, wanted, view_now, secret, origin, begin or Position.behind(settled))
-        yield watcher.renewal()
+        yield Sent((), secret, origin, watcher.position, told_at)
         async with aclosing(watcher.follow()) as sent:
             async for each in sent:
                 yield each
 
 
-def _begin(secret: bytes, origin: Origin, now: datetime, cursor: str, since: datetime | None) -> Position | None:
-    """Behind what was told already; None: from now on."""
+def _begin(
+    secret: bytes, origin: Origin, now: datetime, cursor: str, since: datetime | None
+) -> tuple[Position | None, datetime]:
+    """Behind what was told already, None: from now on; and until when all that was committed lies before that."""
     expired = CursorExpired((now - KEPT).isoformat())
     if cursor:
         whose, position, told_at = cursors.decode(secret, cursor)
@@ -78,11 +81,16 @@ def _begin(secret: bytes, origin: Origin, now: datetime, cursor: str, since: dat
         if not is_ours or told_at < now - KEPT:
             raise expired
         if whose.timeline != origin.timeline:
-            return Position.before(position.moment - _TOLD_AGAIN_AFTER_FAILOVER)
-        return position
+            return _before(position.moment), told_at
+        return position, told_at
     if since is not None and since < now - KEPT:
         raise expired
-    return None if since is None else Position.before(since)
+    return (None, now) if since is None else (Position.before(since), since)
+
+
+def _before(moment: datetime) -> Position:
+    # There is nothing before the first moment.
+    return Position.before(max(moment, _FIRST + _TOLD_AGAIN_AFTER_FAILOVER) - _TOLD_AGAIN_AFTER_FAILOVER)
 
 
 @dataclass
