@@ -45,7 +45,7 @@ from tests.integration.writing import (
 )
 from tests.production.pooler import SERVER_CONNECTIONS, Pooler, pooled, statement_cache_size
 
-CLIENTS, WRITES = 8, 12
+CLIENTS, WRITES, CALL_S = 8, 6, 180
 SLOW = "SELECT pg_sleep(600)"
 
 
@@ -101,19 +101,19 @@ async def written_and_read(writer: WriterServiceStub, reader: ReaderServiceStub,
     key = EntityRef(key=f"person:{client}")
     for number in range(WRITES):
         recorded = await writer.RecordObservation(
-            writes.RecordObservationRequest(namespace=NAMESPACE, observation=said(client, number)), timeout=60
+            writes.RecordObservationRequest(namespace=NAMESPACE, observation=said(client, number)), timeout=CALL_S
         )
         asked: dict[str, Any] = {"namespace": NAMESPACE, "consistency_token": recorded.consistency_token}
-        got = await reader.GetEntity(reads.GetEntityRequest(entity=key, **asked), timeout=60)
+        got = await reader.GetEntity(reads.GetEntityRequest(entity=key, **asked), timeout=CALL_S)
         assert got.entity.title == f"Name {number}"
         words: dict[str, Any] = {"query": f"build client {client}", "mode": "SEARCH_MODE_LEXICAL"}
-        assert (await reader.Search(reads.SearchRequest(**words, **asked), timeout=60)).hits
-        compiled = await reader.CompileContext(reads.CompileContextRequest(**words, **asked), timeout=60)
+        assert (await reader.Search(reads.SearchRequest(**words, **asked), timeout=CALL_S)).hits
+        compiled = await reader.CompileContext(reads.CompileContextRequest(**words, **asked), timeout=CALL_S)
         assert compiled.trace_id
         moment = Timestamp()
         moment.GetCurrentTime()
         point = retrieval_pb2.TimePoint(known_at=moment)
-        facts = await reader.ListFacts(reads.ListFactsRequest(subject=key, at=point, **asked), timeout=60)
+        facts = await reader.ListFacts(reads.ListFactsRequest(subject=key, at=point, **asked), timeout=CALL_S)
         assert len(facts.facts) == number + 1
 
 
@@ -144,7 +144,7 @@ async def test_clients_share_few_connections_and_leave_nothing_on_them(
     connections; the state is what it is without a pooler, and no setting, channel or lock stays behind."""
     async with both(pooler) as (writer, reader):
         await asyncio.gather(*(written_and_read(writer, reader, client) for client in range(CLIENTS)))
-        await writer.RunCuration(writes.RunCurationRequest(namespace=NAMESPACE), timeout=60)
+        await writer.RunCuration(writes.RunCurationRequest(namespace=NAMESPACE), timeout=CALL_S)
         seen = await session_states(pooler)
         [connected] = await query(
             dsn,
@@ -158,7 +158,7 @@ async def test_clients_share_few_connections_and_leave_nothing_on_them(
     async with writing(empty_dsn) as beside:
         for client in range(CLIENTS):
             await beside.record_all(*(said(client, number) for number in range(WRITES)))
-        await beside.stub.RunCuration(writes.RunCurationRequest(namespace=NAMESPACE), timeout=60)
+        await beside.stub.RunCuration(writes.RunCurationRequest(namespace=NAMESPACE), timeout=CALL_S)
     assert await state(dsn) == await state(empty_dsn)
 
 
