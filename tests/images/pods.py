@@ -28,7 +28,7 @@ PERMISSIONS = ["read", "write", "admin"]
 NAMES = ("startup", "readiness", "liveness")
 # As in k8s/base.
 MEMORY = {"writer": "1g", "reader": "1g", "embedder": "2g"}
-START_S = 120
+START_S = 240
 # What a call under way gets at a stop: long, as the machine may be busy with other things.
 GRACE_S = 240
 STOP_S = GRACE_S + 30
