@@ -65,7 +65,7 @@ def deployed(arguments: argparse.Namespace) -> contextlib.AbstractContextManager
         parts = arguments.target.split(",")
         named = parts * 3 if len(parts) == 1 else parts
     if not any(named):
-        return embedded({_LIMIT: str(arguments.calls)})
+        return embedded({_LIMIT: str(arguments.calls)}, log=arguments.out / "system.log")
     if len(named) != 3 or not all(named):
         raise SystemExit("--target takes one address or three; --writer, --reader and --embedder belong together")
     credentials = Credentials(arguments.ca, arguments.certificate, arguments.key, os.environ.get(_TOKEN, ""))
@@ -150,7 +150,7 @@ def _mixed(bench: Bench, measured: Sequence[Measured]) -> tuple[list[Gate], dict
     found.append(gates.rows("mixed writes", before, stored(bench), written))
     p95 = {name: latencies(each.ok_seconds).p95 for name, each in seen.items()}
     wait_for_vectors(bench.stubs, bench.scene.write, _CALM_S)
-    return found, {"rates": at, "p95_s": {name: each if math.isfinite(each) else None for name, each in p95.items()}}
+    return found, {"rates": at, "p95_s": p95}
 
 
 def _overloaded(bench: Bench, measured: Sequence[Measured]) -> tuple[list[Gate], dict[str, Any]]:
@@ -160,13 +160,13 @@ def _overloaded(bench: Bench, measured: Sequence[Measured]) -> tuple[list[Gate],
     rate = max(1, math.ceil(normal.ok_per_second * limits.overload_rate))
     say(f"overload: {rate} searches a second")
     seen = overload(bench, rate, bench.slice_s * _OVERLOAD_SLICES, before.p50 * _CALM)
-    accepted_p95 = latencies(seen.report.ok_seconds).p95
     figures = {
         "rate": rate,
         "statuses": dict(seen.report.statuses),
+        "errors": seen.report.errors,
         "probes": len(seen.probes),
-        "accepted_p95_s": accepted_p95 if math.isfinite(accepted_p95) else None,
-        "recovery_s": seen.recovery_s if math.isfinite(seen.recovery_s) else None,
+        "accepted_p95_s": latencies(seen.report.ok_seconds).p95,
+        "recovery_s": seen.recovery_s,
     }
     return list(judging.of_overload(seen, before.p95, limits)), figures
 

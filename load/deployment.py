@@ -19,6 +19,8 @@ from palimpsest.v1.embedder_service_pb2_grpc import EmbedderServiceStub
 from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
 from palimpsest.v1.writer_service_pb2_grpc import WriterServiceStub
 
+from cli.data_folder import LOG_FILE
+
 _MAX_MESSAGE_BYTES = 32 * 1024 * 1024
 _START_TIMEOUT_S = 300
 _STOP_TIMEOUT_S = 90
@@ -87,25 +89,29 @@ def connected(deployment: Deployment) -> Iterator[Stubs]:
 
 
 @contextlib.contextmanager
-def embedded(settings: Mapping[str, str] | None = None) -> Iterator[Deployment]:
+def embedded(settings: Mapping[str, str], log: Path) -> Iterator[Deployment]:
     """Starts `palimpsest up` as a user does, on free ports and a fresh data folder, and ends it; with its metrics.
 
-    `settings` are environment variables besides. Raises SystemExit with the log where it does not come up.
+    `settings` are environment variables besides. What it logged is copied to `log` at the end. Raises SystemExit where
+    it does not come up.
     """
     folder = Path(tempfile.mkdtemp(prefix="palimpsest-load-"))
     folder.chmod(0o755)
     port = _free_port()
     environment = {name: value for name, value in os.environ.items() if name != "PALIMPSEST_DSN"}
-    environment |= {"PALIMPSEST_METRICS_HOST": "127.0.0.1", "PALIMPSEST_METRICS_PORT": str(port), **(settings or {})}
+    environment |= {"PALIMPSEST_METRICS_HOST": "127.0.0.1", "PALIMPSEST_METRICS_PORT": str(port), **settings}
     command = [sys.executable, "-m", "cli.main", "up", "--data", str(folder / "data"), "--port", "0"]
-    with (folder / "log").open("wb") as log:
-        process = subprocess.Popen(command, stdout=log, stderr=log, env=environment)
+    with (folder / "said").open("wb") as said:
+        process = subprocess.Popen(command, stdout=said, stderr=said, env=environment)
     try:
         writer, reader, embedder = _endpoints(process, folder)
         yield Deployment(writer, reader, embedder, metrics=(f"http://127.0.0.1:{port}/metrics",), pid=process.pid)
     finally:
         process.send_signal(signal.SIGTERM)
         process.wait(timeout=_STOP_TIMEOUT_S)
+        log.parent.mkdir(parents=True, exist_ok=True)
+        if (folder / "data" / LOG_FILE).exists():
+            shutil.copyfile(folder / "data" / LOG_FILE, log)
         shutil.rmtree(folder, ignore_errors=True)
 
 
@@ -130,7 +136,7 @@ def _endpoints(process: subprocess.Popen[bytes], folder: Path) -> list[str]:
     give_up = time.monotonic() + _START_TIMEOUT_S
     while not path.exists():
         if process.poll() is not None or time.monotonic() > give_up:
-            raise SystemExit("the embedded system did not start:\n" + (folder / "log").read_text())
+            raise SystemExit("the embedded system did not start:\n" + (folder / "said").read_text())
         time.sleep(0.2)
     endpoints = json.loads(path.read_text())
     return [endpoints[name] for name in SERVICES]

@@ -25,13 +25,23 @@ def summary(
     measured: Sequence[Measured], gates: Sequence[Gate], figures: Mapping[str, Any], settings: Mapping[str, Any]
 ) -> dict[str, Any]:
     """All that is told, as JSON: seconds and ratios; numbers that there are none for are null."""
-    return {
+    told = {
         "passed": all(gate.passed for gate in gates) and bool(gates),
         "settings": dict(settings),
         "profiles": {each.profile: _figures(each) for each in measured},
         **figures,
         "gates": [asdict(gate) for gate in gates],
     }
+    return {name: finite(each) for name, each in told.items()}
+
+
+def finite(told: Any) -> Any:
+    """The same with null in the place of numbers that JSON does not have."""
+    if isinstance(told, Mapping):
+        return {name: finite(each) for name, each in told.items()}
+    if isinstance(told, list | tuple):
+        return [finite(each) for each in told]
+    return None if isinstance(told, float) and not math.isfinite(told) else told
 
 
 def table(told: Mapping[str, Any]) -> str:
@@ -74,17 +84,13 @@ def _figures(measured: Measured) -> dict[str, Any]:
         "calls": measured.statuses.total(),
         "statuses": dict(measured.statuses),
         "ok_per_second": round(measured.ok_per_second, 2),
-        "p50_s": _finite(found.p50),
-        "p95_s": _finite(found.p95),
-        "p99_s": _finite(found.p99),
-        "p50_ratio": _finite(turns_ratio("p50", measured.turns)),
-        "p95_ratio": _finite(turns_ratio("p95", measured.turns)),
+        "p50_s": round(found.p50, 6),
+        "p95_s": round(found.p95, 6),
+        "p99_s": round(found.p99, 6),
+        "p50_ratio": round(turns_ratio("p50", measured.turns), 3),
+        "p95_ratio": round(turns_ratio("p95", measured.turns), 3),
         "errors": dict(error for turn in measured.turns for error in turn.profile.errors.items()),
     }
-
-
-def _finite(value: float) -> float | None:
-    return round(value, 6) if math.isfinite(value) else None
 
 
 def _cells(name: str, figures: Mapping[str, Any]) -> tuple[str, ...]:

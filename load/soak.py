@@ -27,6 +27,7 @@ from load.measures import latencies
 from load.measuring import ITEMS, Bench, stored
 from load.mixed import mix, rates, run_mixed
 from load.overload import Overload, overload
+from load.report import finite
 from load.resources import Held, held
 from load.staircase import Step, climb, greatest
 from load.trends import Point, flat
@@ -52,7 +53,7 @@ def main() -> int:
     failed = [each for each in told["gates"] if not each["passed"]]
     for each in failed:
         print(f"FAILED {each['subject']}: {each['name']}: {each['seen']} (wanted: {each['wanted']})")
-    print(json.dumps(told, ensure_ascii=False))
+    print(json.dumps(finite(told), ensure_ascii=False, allow_nan=False))
     return 1 if failed else 0
 
 
@@ -62,7 +63,10 @@ def _soaked(bench: Bench, seconds: float, overload_s: float) -> dict[str, Any]:
     per_second = {name: max(report.ok_per_second, 0.1) for name, report in alone.items()}
     steps = climb(bench, parts, per_second, _STEP_S, say)
     wait_for_vectors(bench.stubs, bench.scene.write, _VECTORS_S)
-    at = rates(parts, per_second, SHARE_OF_MAXIMUM * greatest(steps).share)
+    most = greatest(steps)
+    if most is None:
+        return _told([_too_much(steps[0])], per_second, steps)
+    at = rates(parts, per_second, SHARE_OF_MAXIMUM * most.share)
     say(f"soak: {seconds:.0f} s of {at} calls a second")
     found, steady, points = _steady(bench, at, seconds)
     search_s = latencies(steady["search"].ok_seconds)
@@ -70,7 +74,13 @@ def _soaked(bench: Bench, seconds: float, overload_s: float) -> dict[str, Any]:
     say(f"overload: {overload_s:.0f} s of {rate} searches a second")
     beyond = overload(bench, rate, overload_s, search_s.p50 * _CALM)
     found += judging.of_overload(beyond, search_s.p95, judging.limits())
-    return _told(found, per_second, steps, at, steady, points, beyond)
+    return _told(found, per_second, steps) | _shown(at, steady, points, beyond)
+
+
+def _too_much(step: Step) -> Gate:
+    """That not even the first step held: there is no rate at which to go on."""
+    told = f"{sum(step.rates.values())} calls a second: {asdict(step)}"
+    return Gate("soak", "staircase", told, "the first step is kept up with", False)
 
 
 def _steady(
@@ -128,32 +138,33 @@ def _steady_latency(seen: Mapping[str, Report], began: float, window_s: float) -
     return found
 
 
-def _told(
-    found: Sequence[Gate],
-    per_second: Mapping[str, float],
-    steps: Sequence[Step],
-    at: Mapping[str, int],
-    steady: Mapping[str, Report],
-    points: Sequence[tuple[float, Held]],
-    beyond: Overload,
-) -> dict[str, Any]:
-    accepted = latencies(beyond.report.ok_seconds)
+def _told(found: Sequence[Gate], per_second: Mapping[str, float], steps: Sequence[Step]) -> dict[str, Any]:
     return {
         "passed": all(gate.passed for gate in found),
         "processors": os.cpu_count(),
         "alone_per_second": {name: round(each, 2) for name, each in per_second.items()},
         "staircase": [asdict(step) for step in steps],
+        "gates": [asdict(gate) for gate in found],
+    }
+
+
+def _shown(
+    at: Mapping[str, int], steady: Mapping[str, Report], points: Sequence[tuple[float, Held]], beyond: Overload
+) -> dict[str, Any]:
+    accepted = latencies(beyond.report.ok_seconds)
+    return {
         "rates": dict(at),
         "steady": {
-            name: {"calls": len(each.calls), **asdict(latencies(each.ok_seconds))} for name, each in steady.items()
+            name: {"calls": len(each.calls), **asdict(latencies(each.ok_seconds)), "errors": each.errors}
+            for name, each in steady.items()
         },
         "held": {"first": asdict(points[0][1]), "last": asdict(points[-1][1])} if points else {},
         "overload": {
             "statuses": dict(beyond.report.statuses),
-            "accepted_p95_s": accepted.p95 if math.isfinite(accepted.p95) else None,
-            "recovery_s": beyond.recovery_s if math.isfinite(beyond.recovery_s) else None,
+            "errors": beyond.report.errors,
+            "accepted_p95_s": accepted.p95,
+            "recovery_s": beyond.recovery_s,
         },
-        "gates": [asdict(gate) for gate in found],
     }
 
 

@@ -4,6 +4,7 @@ too much."""
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from load.fill import wait_for_vectors
 from load.ghz import OK, Report
 from load.measures import latencies
 from load.measuring import Bench
@@ -15,6 +16,8 @@ _SLOWER = 4.0
 """A step whose searches take so much longer than those of the first is beyond what the system can do."""
 _SERVED = 0.95
 _JUDGED = "search"
+_DRAINED = 0.25
+"""Of the time of a step: what vectors may take longer than it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +31,8 @@ class Step:
     served: float
     """Of the calls that were sent, the share that was answered in the time of the step."""
     p95_s: float
+    is_drained: bool
+    """Whether what was written had its vectors soon after, so that their queue does not grow for ever."""
 
 
 def climb(
@@ -50,20 +55,23 @@ def climb(
     return found
 
 
-def greatest(steps: Sequence[Step]) -> Step:
-    """The last step that held; the first where none did."""
+def greatest(steps: Sequence[Step]) -> Step | None:
+    """The last step that held; None where not even the first did."""
     held = [step for step in steps if holds(step, steps[0])]
-    return held[-1] if held else steps[0]
+    return held[-1] if held else None
 
 
 def holds(step: Step, first: Step) -> bool:
     """Whether the system kept up: no error, nearly all served in time, searches not far slower than at the first."""
-    return step.is_clean and step.served >= _SERVED and step.p95_s <= _SLOWER * first.p95_s
+    is_quick = step.served >= _SERVED and step.p95_s <= _SLOWER * first.p95_s
+    return step.is_clean and step.is_drained and is_quick
 
 
 def _step(bench: Bench, share: float, at: Mapping[str, int], seconds: float) -> Step:
     seen = run_mixed(bench, at, seconds, f"stair-{share:g}")
-    return Step(share, at, clean(seen), _served(seen, seconds), latencies(seen[_JUDGED].ok_seconds).p95)
+    is_drained = wait_for_vectors(bench.stubs, bench.scene.write, _DRAINED * seconds)
+    p95_s = latencies(seen[_JUDGED].ok_seconds).p95
+    return Step(share, at, clean(seen), _served(seen, seconds), p95_s, is_drained)
 
 
 def clean(seen: Mapping[str, Report]) -> bool:

@@ -1,6 +1,7 @@
 """OP-5: what ghz reports is read whole, and told as it was seen."""
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from load.measuring import Expectation, Measured, expectations
 from load.mixed import mix, rates
 from load.overload import Overload
 from load.requests import REQUESTS
+from load.staircase import Step, greatest, holds
 from load.trends import flat
 
 
@@ -181,3 +183,21 @@ def test_profiles_are_whole() -> None:
         assert settings["name"] == name
         assert not {"host", "data", "protoset", "proto"} & set(settings)
         assert "total" in settings or settings["duration-stop"] == "wait"
+
+
+def step(**changes: Any) -> Step:
+    """A step that held."""
+    return replace(Step(0.25, {"search": 1}, is_clean=True, served=1.0, p95_s=0.1, is_drained=True), **changes)
+
+
+@pytest.mark.parametrize("changes", [{"is_clean": False}, {"served": 0.9}, {"p95_s": 0.5}, {"is_drained": False}])
+def test_the_staircase_ends_where_a_step_is_too_much(changes: dict[str, Any]) -> None:
+    """OP-5: an error, a queue of calls, searches that are far slower, or a queue of vectors is too much."""
+    assert holds(step(), step())
+    assert not holds(step(**changes), step())
+    assert greatest([step(), step(share=0.4), step(share=0.55, **changes)]) == step(share=0.4)
+
+
+def test_a_system_that_keeps_up_with_nothing() -> None:
+    """OP-5: where the first step is too much there is no rate to go on with."""
+    assert greatest([step(is_clean=False)]) is None
