@@ -25,6 +25,7 @@ from shared.authentication.key_set import (
 )
 from shared.authentication.watched_file import WatchedFile
 from shared.errors import KeysUnavailable, Unauthenticated
+from shared.telemetry import registry
 from tests.unit.granting import entry, grants_file
 from tests.unit.signing import AUDIENCE, ISSUER, Issuer
 
@@ -179,6 +180,7 @@ async def test_a_new_key_is_fetched_when_a_token_names_it(issuer: Issuer) -> Non
     published.now_s += FETCHED_AT_MOST_EVERY_S
     assert await published.knows("r2")
     assert published.fetches == 2
+    assert registry.get_sample_value("palimpsest_key_set_fetches_total", {"outcome": "read"})
 
 
 async def test_many_who_wait_for_keys_ask_once(issuer: Issuer) -> None:

@@ -117,6 +117,8 @@ async def test_a_broken_file_leaves_the_former_grants(
     clock.pass_check()
     assert await subject(authenticator, "t2") == "bob"
     assert registry.get_sample_value("palimpsest_watched_file_stale", {"file": "grants"}) == 0
+    for outcome in ("taken", "refused"):
+        assert registry.get_sample_value("palimpsest_watched_file_reads_total", {"file": "grants", "outcome": outcome})
 
 
 def test_a_file_that_is_broken_at_the_start_ends_it(tmp_path: Path) -> None:
