@@ -6,6 +6,7 @@ import asyncio
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
+from hashlib import sha256
 from typing import Any
 
 import grpc.aio
@@ -61,10 +62,17 @@ class Watcher:
             kind = change.WhichOneof("item")
             if change.type == ChangeType.CHANGE_TYPE_REMOVED:
                 assert kind is None
-                self.things.pop(key_of(change), None)
+                for key in [key_of(change), *self._erased(change.erased_key_hash)]:
+                    self.things.pop(key, None)
             else:
                 assert kind is not None
                 self.things[key_of(change)] = getattr(change, kind)
+
+    def _erased(self, key_hash: str) -> list[str]:
+        """What is known under a key of which only the hash is left."""
+        if not key_hash:
+            return []
+        return [key for key in self.things if sha256(key.removesuffix("#text").encode()).hexdigest() == key_hash]
 
     def told(self) -> list[tuple[str, str]]:
         """What happened to what, in order."""

@@ -152,18 +152,22 @@ entity_items AS (
 fact_candidates AS (
     SELECT event.item_key, bool_or(event.is_new OR event.was_seen IS false) AS is_new,
         bool_or(event.was_seen IS NOT NULL) AS is_relabelled, max(event.known_at) AS shown_at,
-        max(event.known_at) FILTER (WHERE event.was_seen) AS hidden_at, bool_or(event.was_seen) AS was_seen
+        max(event.known_at) FILTER (WHERE event.was_seen) AS hidden_at, bool_or(event.was_seen) AS was_seen,
+        -- What was noted when it was erased tells of its ends, too; it and they may be there again since.
+        EXISTS (
+            SELECT FROM touched AS t
+            WHERE t.kind = 2 AND t.is_erased AND t.was_seen AND t.item_key = event.item_key) AS was_erased
     FROM fact_events AS event GROUP BY event.item_key
 ),
 fact_items AS (
     SELECT 2 AS rank, c.item_key, c.is_new, c.is_relabelled, false AS is_erased_key, c.shown_at,
         -- Where the caller could see all of it before: itself, its ends and something that it rests on.
         CASE WHEN coalesce(c.was_seen, f.fact_id IS NOT NULL AND visible(f.restricting, $2, $3) AND NOT f.withdrawn)
-            AND NOT EXISTS (
+            AND (c.was_erased OR NOT EXISTS (
                 SELECT FROM entities AS e
                 WHERE e.namespace = $1 AND e.natural_key IN (f.subject_key, f.object_key)
                   AND NOT visible(e.restricting, $2, $3)
-                  AND NOT EXISTS (SELECT FROM turned WHERE turned.item_key = e.natural_key AND turned.is_admitted))
+                  AND NOT EXISTS (SELECT FROM turned WHERE turned.item_key = e.natural_key AND turned.is_admitted)))
             AND ($3 OR struck.at IS NOT NULL OR EXISTS (
                 SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
                 WHERE fe.namespace = $1 AND fe.fact_id = c.item_key AND visible(o.restricting, $2, $3)
