@@ -46,6 +46,7 @@ from cli.commands.traverse import traverse
 from cli.commands.up import up
 from cli.commands.vector_index import vector_index
 from cli.commands.verify import verify
+from cli.commands.watch import watch
 from cli.credentials import CREDENTIALS_HELP
 from cli.demo import demo
 from cli.failure import EXIT_CODES_HELP, Failure
@@ -91,6 +92,7 @@ app.command("rollback-source", epilog=EXIT_CODES_HELP)(rollback_source)
 app.command("receipt", epilog=EXIT_CODES_HELP)(receipt)
 app.command("scrub", epilog=EXIT_CODES_HELP)(scrub)
 app.command("curate", epilog=EXIT_CODES_HELP)(curate)
+app.command("watch", epilog=EXIT_CODES_HELP)(watch)
 app.command("calibrate", epilog=EXIT_CODES_HELP)(calibrate)
 app.command("health", epilog=EXIT_CODES_HELP)(health)
 app.command("doctor", epilog=EXIT_CODES_HELP)(doctor)
