@@ -29,7 +29,22 @@ class Processes:
     metrics_ports: dict[str, int]
     errors: dict[str, Path]
     dsn: str
-    environment: dict[str, str] = field(default_factory=dict)
+    programs: dict[str, subprocess.Popen[bytes]] = field(default_factory=dict)
+
+    @property
+    def running(self) -> list[str]:
+        """The services that were not stopped."""
+        return [name for name, program in self.programs.items() if program.poll() is None]
+
+    def stop(self, service: str) -> None:
+        """Ends a service as an operator does."""
+        program = self.programs[service]
+        program.send_signal(signal.SIGTERM)
+        try:
+            program.wait(60)
+        except subprocess.TimeoutExpired:
+            program.kill()
+            program.wait()
 
     def target(self, service: str) -> str:
         """The address of a service."""
@@ -76,7 +91,7 @@ def running_processes(dsn: str, settings: Mapping[str, str]) -> Iterator[Process
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         **settings,
     }
-    processes = Processes(ports, metrics_ports, {name: folder / name for name in SERVICES}, dsn, dict(common))
+    processes = Processes(ports, metrics_ports, {name: folder / name for name in SERVICES}, dsn)
     with ExitStack() as opened:
         for name in SERVICES:
             opened.enter_context(_process(name, processes, common))
@@ -92,16 +107,12 @@ def _process(name: str, processes: Processes, common: Mapping[str, str]) -> Iter
         "PALIMPSEST_METRICS_PORT": str(processes.metrics_ports[name]),
     }
     with processes.errors[name].open("wb") as errors:
-        running = subprocess.Popen([sys.executable, "-m", f"services.{name}"], env={**common, **own}, stderr=errors)
+        command = [sys.executable, "-m", f"services.{name}"]
+        processes.programs[name] = subprocess.Popen(command, env={**common, **own}, stderr=errors)
     try:
         yield
     finally:
-        running.send_signal(signal.SIGTERM)
-        try:
-            running.wait(60)
-        except subprocess.TimeoutExpired:
-            running.kill()
-            running.wait()
+        processes.stop(name)
 
 
 def _until_serving(processes: Processes, name: str) -> None:

@@ -21,6 +21,7 @@ from services.writer.extraction.store import ExtractionStore
 from services.writer.messages import assertion_count
 from services.writer.settings import ExtractionSettings
 from shared.database import Database
+from shared.telemetry import registry
 from tests.integration.capturing import ALICE, allow, capture, message
 from tests.integration.extractor_stub import Reply, Stub, proposed, proposing, saying, stub_serving
 from tests.integration.writing import NAMESPACE, Writer, fact, observation, writing
@@ -101,6 +102,8 @@ async def test_what_the_text_bears_out_becomes_a_fact(queuing: Writer, loops: Lo
     done = await loops.made().run_once()
 
     assert (done.state, done.ends) == (State.WORKED, (End.EXTRACTED,))
+    assert registry.get_sample_value("palimpsest_extracted_facts_total")
+    assert registry.get_sample_value("palimpsest_extractions_total", {"end": "extracted"})
     assert await queue(queuing) == []
     runs, watches = await facts(queuing)
     assert (runs["subject_key"], runs["evidence"], runs["confidence"]) == ("Альфа", 2, 0.7)
@@ -136,6 +139,7 @@ async def test_what_it_does_not_is_refused_and_counted(
     assert [row["predicate"] for row in await facts(queuing)] == ["REPORTS_ON"]
     health = await reader.GetMemoryHealth(reads.GetMemoryHealthRequest(namespace=NAMESPACE))
     assert dict(health.health.rejected) == {"UNGROUNDED_QUOTE": 2, "UNKNOWN_END": 1, "INVALID_FIELD": 2}
+    assert registry.get_sample_value("palimpsest_refused_proposals_total", {"reason": "UNGROUNDED_QUOTE"})
 
 
 async def test_what_roles_guard_is_not_an_extractor_s_to_change(queuing: Writer, loops: Loops, stub: Stub) -> None:
@@ -187,8 +191,11 @@ async def test_what_goes_wrong_with_a_message(
     loop = loops.made(concurrency=16)
     for end in (End.FAILED, End.FAILED, End.DEAD):
         assert (await loop.run_once()).ends == (end,) * len(FAULTS)
+        assert registry.get_sample_value("palimpsest_extraction_queue_depth") == len(FAULTS)
+        assert registry.get_sample_value("palimpsest_extraction_queue_age_seconds")
         await due(queuing)
     assert (await loop.run_once()).ends == ()
+    assert registry.get_sample_value("palimpsest_extraction_dead_letters") == len(FAULTS)
 
     asked = reads.GetExtractionQueueRequest(namespace=NAMESPACE)
     told = (await reader.GetExtractionQueue(asked)).queue

@@ -36,9 +36,11 @@ from services.reader.view import View
 from services.writer.embedding.space_store import SpaceStore
 from services.writer.passage_store import PassageStore
 from shared.database import Connection, Database
+from shared.telemetry import registry
 from tests.integration.changing_models import System, WordModel, embedding, eventually, system
 from tests.integration.reader_process import bundled_model
 from tests.integration.serving import detail, failure, fields, reason
+from tests.integration.serving import eventually as until
 from tests.integration.writer_process import process
 from tests.integration.writing import NAMESPACE, document, entity, observation, observation_id, until_serving
 
@@ -263,6 +265,7 @@ async def test_a_service_that_comes_back_with_another_model(dsn: str, dimension:
         assert [each.cause for each in degraded.degraded] == [DEGRADATION_CAUSE_MODEL_MISMATCH]
         status = await running.status()
         assert (status.mismatch, status.queue_depth, status.served_fingerprint) == (True, 1, new.id)
+        await until(lambda: registry.get_sample_value("palimpsest_embedding_mismatch") == 1)
         asked = reads.GetMemoryHealthRequest(namespace=NAMESPACE)
         health = (await running.reader.GetMemoryHealth(asked)).health
         assert (health.embedding_mismatch, health.active_fingerprint) == (True, old.id)

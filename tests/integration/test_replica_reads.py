@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from services.reader.contexts.trace_store import Trace, TraceStore
+from services.reader.replica_metrics import ReplicaMetrics
 from services.reader.view import View
 from shared.consistency_token import Position, decode, encode
 from shared.database import Connection, Database
@@ -17,6 +18,9 @@ from shared.embedded_postgres import start, start_replica
 from shared.errors import ConsistencyTokenForeign, DatabaseUnavailable, ReplicaBehind
 from shared.schema.migrate import is_current, migrate
 from shared.settings import DatabaseSettings
+from shared.telemetry import registry
+
+ON_REPLICA, LAG = "palimpsest_reader_on_replica", "palimpsest_replication_lag_seconds"
 
 
 @pytest.fixture
@@ -54,6 +58,24 @@ async def test_what_was_written_is_read_after_the_wait(pair: tuple[Database, Dat
         await run(replica, "SELECT pg_wal_replay_resume()")
         await waiting
         assert await run(replica, "SELECT value FROM counter") == value
+
+
+async def test_how_far_a_replica_is_behind_is_measured(pair: tuple[Database, Database]) -> None:
+    """OP-3: palimpsest_replication_lag_seconds is 0 where all is replayed, and grows while it is not; on a primary
+    palimpsest_reader_on_replica is 0."""
+    primary, replica = pair
+    await replica.wait_until_replayed(await primary.write_position(), timeout_s=30)
+    await ReplicaMetrics(replica).run_once()
+    told = {name: registry.get_sample_value(name) for name in (ON_REPLICA, LAG)}
+    assert told == {ON_REPLICA: 1, LAG: 0}
+    await run(replica, "SELECT pg_wal_replay_pause()")
+    await run(primary, "CREATE TABLE more AS SELECT 1 AS one")
+    async with asyncio.timeout(30):
+        while not registry.get_sample_value(LAG):
+            await ReplicaMetrics(replica).run_once()
+    await run(replica, "SELECT pg_wal_replay_resume()")
+    await ReplicaMetrics(primary).run_once()
+    assert registry.get_sample_value(ON_REPLICA) == 0
 
 
 async def test_a_replica_that_stays_behind_says_so(pair: tuple[Database, Database]) -> None:

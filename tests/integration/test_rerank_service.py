@@ -21,6 +21,7 @@ from services.embedder.fingerprint import Fingerprint
 from services.embedder.reranker import Pair, Reranker
 from services.embedder.service import NAME, build_service
 from services.embedder.settings import EmbedderSettings
+from shared.telemetry import registry
 from tests.integration.cross_encoders import overlap_encoder  # first: it says that there is no hub
 from tests.integration.serving import detail, failure, fields, reason
 from tests.integration.writing import serving, until_serving
@@ -98,6 +99,8 @@ async def test_scores_are_those_of_the_library_in_the_order_of_the_documents(emb
     assert min(ours) < 0 < max(ours)
     assert np.argmax(ours) == 1
     assert await scored(embedder, DOCUMENTS[::-1]) == pytest.approx(theirs[::-1], abs=1e-4)
+    for name in ("palimpsest_embedder_rerank_inference_seconds", "palimpsest_embedder_rerank_queue_age_seconds"):
+        assert registry.get_sample_value(f"{name}_count")
 
 
 async def test_the_cross_encoder_is_told(embedder, backend, folder):

@@ -8,8 +8,9 @@ import asyncpg
 import numpy as np
 import pytest
 
+from services.reader.candidates import Candidates
 from services.reader.retrieval import tuning
-from services.reader.rows import Candidate, Filter, Row
+from services.reader.rows import Filter, Row
 from services.reader.search_statement import SETTINGS
 from services.reader.store import Snapshot
 from services.reader.view import View
@@ -74,13 +75,13 @@ async def crowd(seed: Seed) -> None:
 
 async def searched(
     database: Database, namespace: str, *, labels: tuple[str, ...] = (), granted: tuple[str, ...] | None = None
-) -> tuple[list[Candidate], dict[str, str]]:
+) -> tuple[Candidates, dict[str, str]]:
     """A search by a rare and a common word and by a vector: its candidates, and the plans by statement."""
     view = View(namespace, granted or (), sees_all=granted is None)
     wanted = Filter(labels=labels)
     vector = encode_halfvec(np.full(DIMENSION, 0.5))
 
-    async def work(connection: Connection) -> tuple[list[Candidate], dict[str, str]]:
+    async def work(connection: Connection) -> tuple[Candidates, dict[str, str]]:
         snapshot = Explained(connection, view)
         space = await snapshot.prepare_search(wanted)
         approximate = await snapshot.walks_index(space, exact_scan_rows=EXACT_SCAN_ROWS)
@@ -179,7 +180,7 @@ async def test_a_walk_that_finds_too_little_compares_all(dsn: str, database: Dat
         await seed.connection.execute(f"ANALYZE passages, {TABLE}")
     wanted = Filter(entity_kinds=("rare",))
 
-    async def work(connection: Connection) -> tuple[bool, list[Candidate]]:
+    async def work(connection: Connection) -> tuple[bool, Candidates]:
         snapshot = Snapshot(connection, View(LARGE, (), sees_all=True))
         space = await snapshot.prepare_search(wanted)
         walks = await snapshot.walks_index(space, exact_scan_rows=EXACT_SCAN_ROWS)

@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import AsyncIterator
-from contextlib import AsyncExitStack, asynccontextmanager
+from contextlib import AsyncExitStack
 from datetime import UTC, datetime, timedelta
 from hashlib import sha256
 
-import asyncpg
 import grpc
 import grpc.aio
 import pytest
@@ -34,7 +33,7 @@ from shared.database import Database
 from shared.settings import DatabaseSettings
 from shared.telemetry import registry
 from tests.integration.serving import eventually
-from tests.integration.watching import Watcher, key_of, readers, watch
+from tests.integration.watching import Watcher, failure, key_of, readers, transaction, watch, write
 from tests.integration.writing import (
     NAMESPACE,
     Writer,
@@ -55,36 +54,6 @@ async def stub(dsn: str) -> AsyncIterator[ReaderServiceStub]:
     """A reader that looks often."""
     async with readers(dsn) as made:
         yield made
-
-
-@asynccontextmanager
-async def transaction(dsn: str) -> AsyncIterator[asyncpg.Connection[asyncpg.Record]]:
-    """A transaction of somebody who writes rows by hand, and commits at the end."""
-    connection = await asyncpg.connect(dsn)
-    try:
-        async with connection.transaction():
-            yield connection
-    finally:
-        await connection.close()
-
-
-async def write(connection: asyncpg.Connection[asyncpg.Record], key: str) -> None:
-    await connection.execute(
-        "INSERT INTO entities (namespace, natural_key, last_seen_at) VALUES ($1, $2, now())", NAMESPACE, key
-    )
-
-
-async def failure(call: object) -> grpc.RpcError:
-    """The error that a stream ends with."""
-
-    async def end() -> None:
-        while await call.read() is not grpc.aio.EOF:  # type: ignore[attr-defined]
-            pass
-
-    with pytest.raises(grpc.aio.AioRpcError) as raised:
-        await asyncio.wait_for(end(), 30)
-    error: grpc.RpcError = raised.value
-    return error
 
 
 async def test_what_is_written_is_told(writer: Writer, stub: ReaderServiceStub) -> None:

@@ -14,8 +14,7 @@ from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
 
 from shared.embedded_postgres import start, start_replica
 from shared.schema.migrate import migrate
-from tests.integration.test_watch import transaction, write
-from tests.integration.watching import readers, watch
+from tests.integration.watching import readers, transaction, watch, write
 from tests.integration.writing import Writer, entity, observation, query, writing
 
 _IS_LATE_THERE = "SELECT FROM entities WHERE natural_key = 'thing:late'"

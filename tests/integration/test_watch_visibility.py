@@ -21,8 +21,7 @@ from services.reader.settings import ReaderSettings
 from services.writer.touch_loop import TouchLoop
 from shared.database import Database
 from shared.settings import DatabaseSettings
-from tests.integration.test_watch import failure
-from tests.integration.watching import readers, watch
+from tests.integration.watching import failure, readers, watch
 from tests.integration.writing import (
     NAMESPACE,
     Writer,

@@ -9,7 +9,10 @@ from dataclasses import dataclass, field
 from hashlib import sha256
 from typing import Any
 
+import asyncpg
+import grpc
 import grpc.aio
+import pytest
 from palimpsest.v1 import reader_service_pb2 as pb
 from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
 from palimpsest.v1.retrieval_pb2 import Change, ChangeType, ItemKind
@@ -108,3 +111,34 @@ async def readers(dsn: str, *, auth: object = None, **settings: Any) -> AsyncIte
     options: dict[str, Any] = {} if auth is None else {"auth_mode": "static", "auth_grants_file": auth}
     async with serving(build_service(made), **options) as target, grpc.aio.insecure_channel(target) as channel:
         yield ReaderServiceStub(channel)
+
+
+@asynccontextmanager
+async def transaction(dsn: str) -> AsyncIterator[asyncpg.Connection[asyncpg.Record]]:
+    """A transaction of somebody who writes rows by hand, and commits at the end."""
+    connection = await asyncpg.connect(dsn)
+    try:
+        async with connection.transaction():
+            yield connection
+    finally:
+        await connection.close()
+
+
+async def write(connection: asyncpg.Connection[asyncpg.Record], key: str) -> None:
+    """Writes an entity."""
+    await connection.execute(
+        "INSERT INTO entities (namespace, natural_key, last_seen_at) VALUES ($1, $2, now())", NAMESPACE, key
+    )
+
+
+async def failure(call: object) -> grpc.RpcError:
+    """The error that a stream ends with."""
+
+    async def end() -> None:
+        while await call.read() is not grpc.aio.EOF:  # type: ignore[attr-defined]
+            pass
+
+    with pytest.raises(grpc.aio.AioRpcError) as raised:
+        await asyncio.wait_for(end(), 30)
+    error: grpc.RpcError = raised.value
+    return error

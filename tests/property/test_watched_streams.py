@@ -102,7 +102,7 @@ async def follow(stub: ReaderServiceStub, token: str, random: Random) -> Watcher
 async def read(stub: ReaderServiceStub, token: str) -> dict[str, Any]:
     """All that a caller reads, by id as a watcher has it."""
     metadata = (("authorization", f"Bearer {token}"),)
-    common = {"namespace": NAMESPACE, "page_size": 200}
+    common: dict[str, Any] = {"namespace": NAMESPACE, "page_size": 200}
     entities = await stub.ListEntities(
         pb.ListEntitiesRequest(**common, include_placeholders=True, include_history=True), metadata=metadata
     )
