@@ -5,7 +5,7 @@ Both take the same arguments and behave alike. Errors are `grpc.RpcError`; `pali
 
 import asyncio
 import time
-from collections.abc import AsyncIterable, AsyncIterator, Iterable, Iterator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Iterable, Iterator
 from functools import cached_property
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, Self
@@ -231,7 +231,7 @@ class AsyncClient(Channels):
         response: CompileContextResponse = await self.reader.CompileContext(request, timeout=timeout_s)
         return response
 
-    async def watch(self, namespace: str, *, cursor: str = "", **fields: Any) -> AsyncIterator[WatchResponse]:
+    async def watch(self, namespace: str, *, cursor: str = "", **fields: Any) -> AsyncGenerator[WatchResponse, None]:
         """As `Client.watch`."""
         stream = Resuming(namespace, cursor, fields)
         while True:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterator
 from contextlib import AsyncExitStack, aclosing
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
@@ -151,7 +151,7 @@ async def test_clients_go_on_by_themselves(writer: Writer) -> None:
         assert (await _until(stream, "thing:2")) == ["obs", "thing:2"]
 
 
-async def _until(stream: AsyncIterator[WatchResponse], last: str) -> list[str]:
+async def _until(stream: AsyncGenerator[WatchResponse, None], last: str) -> list[str]:
     """The ids that are told up to one; of observations less the rest."""
     told: list[str] = []
     async with asyncio.timeout(60):

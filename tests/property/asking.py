@@ -6,8 +6,11 @@ of the question, is taken out: ids of traces, when they were compiled, and how l
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import AsyncIterator, Callable, Iterable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field
+from datetime import UTC, datetime, timedelta
 from difflib import unified_diff
 from itertools import cycle, product
 from typing import Any
@@ -22,8 +25,10 @@ from palimpsest.v1.retrieval_pb2 import SearchFilter, TimePoint
 
 from tests.integration.writing import NAMESPACE
 
-_OF_THE_QUESTION = {"compiled_at", "timings_ms"}
+# Cursors are sealed, and no two are alike.
+_OF_THE_QUESTION = {"compiled_at", "timings_ms", "cursor"}
 _MOST_PAGES = 100
+_SILENCE_S = 5.0
 MODES = ("FULL", "LEXICAL", "VECTOR", "GRAPH")
 
 
@@ -293,6 +298,25 @@ def _observations(known: Known) -> Iterable[Message]:
     )
 
 
+async def _changes(asker: Asker) -> Answers:
+    """All that changed since before anything did. It is read until it falls silent, which is no answer."""
+    since = Timestamp()
+    since.FromDatetime(datetime.now(UTC) - timedelta(days=5))
+    for labels in ((), ("project:atlas",)):
+        request = pb.WatchRequest(namespace=NAMESPACE, since=since, scopes=labels)
+        told = pb.WatchResponse()
+        with suppress(TimeoutError):
+            stream = asker.stream("Watch", request)
+            while True:
+                answer = await asyncio.wait_for(anext(stream), _SILENCE_S)
+                if isinstance(answer, tuple):
+                    yield f"Watch {labels}", answer
+                    break
+                told.MergeFrom(answer)
+        for change in told.changes:
+            yield f"Watch {labels}", pb.WatchResponse(changes=[change])
+
+
 def _proposals(known: Known) -> Iterable[Message]:
     return (pb.ListDuplicateProposalsRequest(namespace=NAMESPACE, state=state) for state in (0, 1, 2, 3, 4))
 
@@ -328,6 +352,7 @@ QUESTIONS: dict[str, Questions] = {
     "GetNamespaceStatistics": _unary("GetNamespaceStatistics", _plain(pb.GetNamespaceStatisticsRequest)),
     "GetMemoryHealth": _unary("GetMemoryHealth", _plain(pb.GetMemoryHealthRequest)),
     "GetExtractionQueue": _unary("GetExtractionQueue", _plain(pb.GetExtractionQueueRequest)),
+    "Watch": _changes,
     # For administrators, from whom no label hides that there is something: the outsider is refused.
     "Digest": _unary("Digest", _plain(pb.DigestRequest)),
     "ListAuditEvents": _unary("ListAuditEvents", _plain(pb.ListAuditEventsRequest)),

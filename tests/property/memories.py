@@ -164,7 +164,11 @@ async def _set_changes(connection: asyncpg.Connection[asyncpg.Record], world: Wo
     hidden = {each.observation.source.external_id for each in world.said if each.is_hidden}
     seconds = 0.0
     for change_id, external_id in await connection.fetch(_CHANGES):
-        seconds = seconds + 0.001 if external_id is None or external_id in hidden else float(int(seconds) + 1)
+        if external_id is None:
+            # What curation and operators did, at a time that does not tell how much was hidden before.
+            seconds = max(seconds, int(seconds) + 0.5)
+        else:
+            seconds = seconds + 0.001 if external_id in hidden else float(int(seconds) + 1)
         await connection.execute(
             "UPDATE changes SET known_at = $2 WHERE change_id = $1", change_id, begun + timedelta(seconds=seconds)
         )
