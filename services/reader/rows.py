@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
 from enum import IntEnum
-from itertools import islice
 from typing import Any, NamedTuple, TypeAlias
 
 # A row of a statement: its columns by name.
@@ -58,12 +57,8 @@ class Filter:
         return replace(self, labels=(), as_of=None, include_drafts=False) != Filter()
 
 
-_COLUMNS = 17
-"""Of `search`, of which a candidate is made."""
-
-
 class Candidate(NamedTuple):
-    """A passage that some signal found, with its raw scores; made of the columns of `search`, in their order."""
+    """A passage that some signal found, with its raw scores."""
 
     passage_id: int
     kind: int
@@ -81,12 +76,16 @@ class Candidate(NamedTuple):
     """Whether it happened, or holds, in the window that the query speaks of."""
     stream: str | None
     """Where somebody says it: system and stream. None: nobody, or nowhere in particular."""
-    said_before: Sequence[int] | None
-    """The passages of its stream right before it, nearest first, at most two. None: not asked for."""
-    said_after: Sequence[int] | None
-    """Those right after it."""
+    next_said: int | None
+    """The candidate that comes next in its stream. None: there is none."""
+    said_between: int
+    """How many passages that the caller may see stand between the two there: 0, 1, or 2 for more."""
+    leads: bool
+    """Whether it is among the first of a signal's list, whose neighbours in the stream count."""
     is_latin: bool
     """Whether its text is mostly in Latin script."""
+    said: str | None
+    """Its text, where somebody says it and the query names some of those who speak."""
     distance: float | None
     """Cosine distance to the query. None: not among the nearest."""
     words: float
@@ -97,12 +96,6 @@ class Candidate(NamedTuple):
     """How alike the most alike of its names or identifiers is, 0 to 1; 0: none is sought, or none alike."""
     trigram_coverage: float = 0.0
     """Share of the query's term weight that these stand for, as far as they are alike."""
-
-    @classmethod
-    def of(cls, row: Row) -> Candidate:
-        """The candidate of a row of `search`."""
-        # Made of so many rows that it counts: past what a NamedTuple checks.
-        return tuple.__new__(cls, (*islice(row.values(), _COLUMNS), 0.0, 0.0))
 
     @property
     def item_id(self) -> str:

@@ -56,9 +56,20 @@ _FIRST_PASSES = {"binary": ("by_bits", tuning.BINARY_TIMES), "truncated": ("by_b
 
 
 def search_statement(
-    vectors: VectorTable | None, *, approximate: bool, by_label_set: bool, words: str, is_few: bool, wanted: Filter
+    vectors: VectorTable | None,
+    *,
+    approximate: bool,
+    by_label_set: bool,
+    words: str,
+    is_few: bool,
+    wanted: Filter,
+    is_remembered: bool = False,
 ) -> str:
-    """The variant for a table of vectors, None: no vector, and for a small namespace or a large one."""
+    """The variant for a table of vectors, None: no vector, and for a small namespace or a large one.
+
+    `is_remembered`: that it is small, and all else that it is chosen by, is found out by the way; then the most
+    passages of a small namespace are one more argument.
+    """
     parts = {"nearest": "nearest_none"}
     if vectors:
         parts = {"nearest": _way_of_vectors(approximate=approximate, is_few=is_few), "vectors": vectors.name}
@@ -66,6 +77,7 @@ def search_statement(
         parts |= vectors.walk() if approximate else {}
     if words or vectors:
         parts["filter"] = _filter(wanted)
+    parts["here"] = "here_remembered" if is_remembered else "here_prepared"
     return SQL.with_table("search", words=_way_of_words(words, is_few=is_few), **parts)
 
 

@@ -206,7 +206,7 @@ SELECT
     $14::float8 AS most_rows_scored,
     -- Share of bytes beyond one a character from which a text is not in Latin.
     $15::float8 AS other_script_share,
-    -- Candidates at the head of a signal's list whose neighbours are told.
+    -- Candidates at the head of a signal's list whose neighbours count.
     $16::bigint AS most_leading,
     $17::bigint AS most_authors,
     $18::smallint[] AS item_kinds,
@@ -274,6 +274,19 @@ SELECT
             ELSE false
         END))
 
+-- fragment: here_prepared
+-- What the search meets is known from the same snapshot.
+    SELECT $11 AS passages, true AS is_few
+
+-- fragment: here_remembered
+-- What `prepare_search` tells, found out by the way. Where the namespace has more than $31 passages, nothing is sought.
+    SELECT size.passages::float8, space.fingerprint, space.table_name, space.first_pass, space.first_pass_dimension,
+        NULL::bigint[] AS label_sets, {settings} AS settings, {has_edges} AS has_edges, size.passages <= $31::bigint AS is_few
+    FROM (
+        SELECT count(*) AS passages
+        FROM (SELECT FROM passages WHERE namespace = $1 AND NOT hidden LIMIT $31::bigint + 1) AS counted
+    ) AS size LEFT JOIN embedding_spaces AS space ON space.state = 'active'
+
 -- fragment: nearest_none
 -- No vector is compared.
     SELECT NULL::bigint AS passage_id, NULL::float8 AS distance WHERE false
@@ -315,6 +328,7 @@ SELECT
         WHERE p.namespace = $1 AND p.passage_id = v.passage_id AND {passes} AND {filter}
         OFFSET 0
     ) AS p
+    WHERE (SELECT is_few FROM here)
     ORDER BY v.distance, v.passage_id
     LIMIT $6
 
@@ -374,7 +388,7 @@ v.embedding <=> $5
 
 -- fragment: rarity
 -- Of a lexeme that `rows` of the visible passages hold. What occurs nowhere weighs as what occurs once.
-    ln(1 + (greatest($11 - greatest(rows, 1), 0) + 0.5) / (greatest(rows, 1) + 0.5))
+    ln(1 + (greatest((SELECT passages FROM here) - greatest(rows, 1), 0) + 0.5) / (greatest(rows, 1) + 0.5))
 
 -- fragment: words_none
 -- No word is looked up.
@@ -409,6 +423,7 @@ weighed AS MATERIALIZED (
             WHERE p.namespace = $1 AND p.tsv @@ asked.query AND {passes}
         ) AS found
     ) AS held
+    WHERE (SELECT is_few FROM here)
 ),
 -- Sums run in any order, and their last bits are rounded away later.
 scored AS MATERIALIZED (
@@ -568,7 +583,7 @@ alike AS MATERIALIZED (
 -- fragment: about
 -- What is told of a passage `p` that was found.
         p.passage_id, p.kind, p.owner_key, p.ordinal, p.status, p.importance, p.author_key, p.source_system,
-        p.source_stream, p.occurred_at, p.place_in_stream,
+        p.source_stream, p.occurred_at, p.place_in_stream, p.text,
         -- Bytes beyond one a character: Latin has next to none, every other script at least one a letter.
         octet_length(p.text) - p.letters < $15 * p.letters AS is_latin,
         CASE
@@ -593,47 +608,70 @@ named AS MATERIALIZED (
     WHERE tsvector_to_array(lexemes(concat_ws(
         ' ', substr(author.key, strpos(author.key, ':') + 1), e.title, array_to_string(e.aliases, ' '))))
         && (SELECT array_agg(lexeme) FROM asked)
+),
+told AS (
+    SELECT
+        p.*,
+        CASE WHEN p.status = 1 AND (SELECT EXISTS (SELECT FROM stale_marks WHERE namespace = $1)) AND EXISTS (
+            SELECT FROM stale_marks AS mark
+            WHERE mark.namespace = $1 AND mark.item_key = p.owner_key
+                AND mark.item_kind = CASE p.kind WHEN 2 THEN 2 ELSE 3 END) THEN 3 ELSE p.status END AS state,
+        p.author_key IN (SELECT key FROM named) AS is_by_named,
+        -- What somebody said is read only where it tells whom it is about.
+        CASE WHEN p.author_key <> '' AND (SELECT EXISTS (SELECT FROM named)) THEN p.text END AS said,
+        -- How many passages of its stream stand between it and the next candidate there: of 2 and more it does not matter.
+        CASE WHEN p.next_said IS NOT NULL THEN (
+            SELECT count(*)
+            FROM (
+                SELECT FROM passages AS n
+                WHERE n.namespace = $1 AND n.source_system = p.source_system AND n.source_stream = p.source_stream
+                    AND (n.occurred_at, n.place_in_stream, n.ordinal) > (p.occurred_at, p.place_in_stream, p.ordinal)
+                    AND (n.occurred_at, n.place_in_stream, n.ordinal) < (p.next_at, p.next_place, p.next_ordinal)
+                    AND n.author_key <> '' AND n.source_stream <> '' AND NOT n.hidden AND visible(n.restricting, $2, $3)
+                LIMIT 2
+            ) AS next) END AS said_between
+    FROM (
+        SELECT
+            found.*,
+            CASE WHEN stream IS NOT NULL THEN lead(passage_id) OVER same_stream END AS next_said,
+            lead(occurred_at) OVER same_stream AS next_at,
+            lead(place_in_stream) OVER same_stream AS next_place,
+            lead(ordinal) OVER same_stream AS next_ordinal
+        FROM found
+        WINDOW same_stream AS (PARTITION BY stream ORDER BY occurred_at, place_in_stream, ordinal, passage_id)
+    ) AS p
 )
-SELECT
-    p.passage_id,
-    p.kind,
-    p.owner_key,
-    p.ordinal,
-    CASE WHEN p.status = 1 AND (SELECT EXISTS (SELECT FROM stale_marks WHERE namespace = $1)) AND EXISTS (
-        SELECT FROM stale_marks AS mark
-        WHERE mark.namespace = $1 AND mark.item_key = p.owner_key
-            AND mark.item_kind = CASE p.kind WHEN 2 THEN 2 ELSE 3 END) THEN 3 ELSE p.status END AS status,
-    p.importance,
-    p.author_key,
-    p.author_key IN (SELECT key FROM named) AS is_by_named,
-    p.is_question,
-    p.is_in_window,
-    p.stream,
-    -- What was said right before and right after, nearest first; only of those that lead a signal's list.
-    CASE WHEN p.has_neighbors THEN ARRAY(
-        SELECT n.passage_id FROM passages AS n
-        WHERE n.namespace = $1 AND n.source_system = p.source_system AND n.source_stream = p.source_stream
-            AND (n.occurred_at, n.place_in_stream, n.ordinal) < (p.occurred_at, p.place_in_stream, p.ordinal)
-            AND n.author_key <> '' AND n.source_stream <> '' AND NOT n.hidden AND visible(n.restricting, $2, $3)
-        ORDER BY n.occurred_at DESC, n.place_in_stream DESC, n.ordinal DESC, n.passage_id DESC
-        LIMIT 2) END AS said_before,
-    CASE WHEN p.has_neighbors THEN ARRAY(
-        SELECT n.passage_id FROM passages AS n
-        WHERE n.namespace = $1 AND n.source_system = p.source_system AND n.source_stream = p.source_stream
-            AND (n.occurred_at, n.place_in_stream, n.ordinal) > (p.occurred_at, p.place_in_stream, p.ordinal)
-            AND n.author_key <> '' AND n.source_stream <> '' AND NOT n.hidden AND visible(n.restricting, $2, $3)
-        ORDER BY n.occurred_at, n.place_in_stream, n.ordinal, n.passage_id
-        LIMIT 2) END AS said_after,
-    p.is_latin,
-    p.distance,
-    coalesce(p.words, 0) AS words,
-    coalesce(p.coverage, 0) AS coverage
+
+-- fragment: by_keys
+-- Candidates as they are given back: by their keys, which decide between equal scores.
+(SELECT * FROM told ORDER BY kind, owner_key COLLATE "C", ordinal) AS told
+
+-- fragment: columns
+-- Candidates, each column as an array. What is a small number goes into one, by bits: that is a third of the time.
+array_agg(passage_id) AS passage_id,
+    array_agg(owner_key) AS owner_key,
+    array_agg(ordinal) AS ordinal,
+    array_agg(author_key) AS author_key,
+    array_agg(stream) AS stream,
+    array_agg(next_said) AS next_said,
+    array_agg(said) AS said,
+    array_agg(distance) AS distance,
+    array_agg(coalesce(words, 0)) AS words,
+    array_agg(coalesce(coverage, 0)) AS coverage,
+    array_agg(
+        kind | (state << 4) | (importance << 8) | (coalesce(said_between, 0)::integer << 12)
+        | (is_by_named::integer << 14) | (is_question::integer << 15) | (is_in_window::integer << 16)
+        | (leads::integer << 17) | (is_latin::integer << 18)
+    ) AS traits
 
 -- name: search
--- Candidates of words and vectors with their raw scores, in no order; and of the query, with each, the words that nothing visible
--- holds in any form, and the weight of all its terms together.
+-- Candidates of words and vectors with their raw scores; and of the query the words that nothing visible holds in any form, and
+-- the weight of all its terms together; and what it meets, where that was only remembered.
 WITH parameters AS (
 {parameters}
+),
+here AS MATERIALIZED (
+{here}
 ),
 nearest AS MATERIALIZED (
 {nearest}
@@ -657,7 +695,7 @@ found AS MATERIALIZED (
     SELECT
 {about},
         listed.distance, listed.words, listed.coverage,
-        p.author_key <> '' AND p.source_stream <> '' AND listed.place <= $16 AS has_neighbors
+        p.author_key <> '' AND p.source_stream <> '' AND listed.place <= $16 AS leads
     FROM (
         SELECT passage_id, placed.distance, ranked.words, ranked.coverage, least(placed.place, ranked.place) AS place
         FROM ranked FULL JOIN placed USING (passage_id)
@@ -667,10 +705,16 @@ found AS MATERIALIZED (
 {by_key}
     ) AS p
 ),
-{told},
+{told}
+SELECT
+    candidates.*,
     (SELECT unknown FROM unheld) AS unknown,
-    (SELECT sum(idf) FROM weighed WHERE is_term) AS term_weight
-FROM found AS p;
+    (SELECT sum(idf) FROM weighed WHERE is_term) AS term_weight,
+    here.*
+FROM (
+    SELECT {columns}
+    FROM {by_keys}
+) AS candidates CROSS JOIN here;
 
 -- name: search_names
 -- Candidates by their names alone, as `search` gives them, with how alike the most alike of their words is, and how much of the
@@ -685,14 +729,16 @@ asked AS MATERIALIZED (
 found AS MATERIALIZED (
     SELECT
 {about},
-        NULL::float8 AS distance, NULL::float8 AS words, NULL::float8 AS coverage, false AS has_neighbors,
+        NULL::float8 AS distance, NULL::float8 AS words, NULL::float8 AS coverage, false AS leads,
         listed.likeness, listed.recovered
     FROM alike AS listed CROSS JOIN LATERAL (
 {by_key}
     ) AS p
 ),
-{told},
-    p.likeness,
-    p.recovered,
+{told}
+SELECT
+    {columns},
+    array_agg(likeness) AS likeness,
+    array_agg(recovered) AS recovered,
     (SELECT count(*) FROM asked WHERE is_term) AS terms
-FROM found AS p;
+FROM {by_keys};

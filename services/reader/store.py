@@ -4,17 +4,19 @@ from __future__ import annotations
 
 import json
 import re
+from collections import OrderedDict
 from collections.abc import Awaitable, Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from services.reader import metrics
+from services.reader.candidates import Candidates
 from services.reader.retrieval import tuning
 from services.reader.retrieval.time_expressions import Window
 from services.reader.retrieval.trigram import with_names
-from services.reader.rows import Candidate, Filter, Row
+from services.reader.rows import Filter, Row
 from services.reader.search_statement import SETTINGS, VectorTable, names_statement, search_arguments, search_statement
 from services.reader.search_statement import SQL as _SEARCH
 from services.reader.selections import EdgeSelection, FactSelection
@@ -27,6 +29,7 @@ from shared.statements import load_statements
 T = TypeVar("T")
 
 _DIGIT = re.compile(r"[0-9]")
+_REMEMBERED_SPACES = 10_000
 
 _SQL = load_statements(Path(__file__).with_name("store.sql"), VISIBILITY)
 
@@ -56,6 +59,34 @@ class SearchSpace:
     first_pass: str = "whole"
     """What the index of the vectors holds of them."""
     first_pass_dimension: int | None = None
+    is_configured: bool = False
+    """Whether the namespace has settings of its own."""
+    is_remembered: bool = False
+    """Whether it is what an earlier snapshot met, and this one may not."""
+
+    @classmethod
+    def of(cls, row: Row) -> SearchSpace:
+        """What a row of `prepare_search` tells."""
+        sets, settings = row["label_sets"], json.loads(row["settings"] or "{}")
+        return cls(
+            int(row["passages"]),
+            row["fingerprint"] or "",
+            row["table_name"] or "",
+            None if sets is None else tuple(sets),
+            settings.get("tuning", {}),
+            tuple(settings.get("text_search_configurations", ())) or TEXT_SEARCH_CONFIGURATIONS,
+            row["has_edges"],
+            row["is_few"],
+            bool(settings.get("packs")),
+            row["first_pass"] or "whole",
+            row["first_pass_dimension"],
+            row["settings"] is not None,
+        )
+
+    def is_like(self, other: SearchSpace) -> bool:
+        """Whether a search of both is the same statement, weighed by the same constants."""
+        one, another = (replace(each, passages=min(each.passages, 1), is_remembered=False) for each in (self, other))
+        return one == another
 
     @property
     def vectors(self) -> VectorTable:
@@ -63,11 +94,41 @@ class SearchSpace:
         return VectorTable(self.table, self.first_pass, self.first_pass_dimension)
 
 
+class SpaceChanged(Exception):
+    """A search met something else than was remembered; that is forgotten, and nothing was sought."""
+
+
+class RememberedSpaces:
+    """What searches of small namespaces met last, where labels hid nothing. Whoever goes by it finds out by the way
+    whether it is so still, and is spared a round trip where it is."""
+
+    def __init__(self, most: int = _REMEMBERED_SPACES) -> None:
+        self._most = most
+        self._spaces: OrderedDict[str, SearchSpace] = OrderedDict()
+
+    def get(self, namespace: str) -> SearchSpace | None:
+        """What was met there; None where nobody remembers."""
+        return self._spaces.get(namespace)
+
+    def put(self, namespace: str, space: SearchSpace) -> None:
+        """Remembers it, or that it is nothing to remember."""
+        self._spaces.pop(namespace, None)
+        if space.is_few:
+            self._spaces[namespace] = replace(space, is_remembered=True)
+        if len(self._spaces) > self._most:
+            self._spaces.popitem(last=False)
+
+    def forget(self, namespace: str) -> None:
+        """Forgets it."""
+        self._spaces.pop(namespace, None)
+
+
 class Store:
     """The database as the reader uses it."""
 
     def __init__(self, database: Database) -> None:
         self._database = database
+        self._spaces = RememberedSpaces()
 
     async def snapshot(
         self, view: View, work: Callable[[Snapshot], Awaitable[T]], *, timeout_s: float, searches: bool = False
@@ -79,7 +140,7 @@ class Store:
         """
 
         async def transaction(connection: Connection) -> T:
-            return await work(Snapshot(connection, view))
+            return await work(Snapshot(connection, view, self._spaces))
 
         return await self._database.transaction(
             transaction,
@@ -102,20 +163,30 @@ class Store:
 class Snapshot:
     """One state of the database as one caller sees it. Each method runs the statement of its name."""
 
-    def __init__(self, connection: Connection, view: View) -> None:
+    def __init__(self, connection: Connection, view: View, spaces: RememberedSpaces | None = None) -> None:
         self._connection = connection
         self._view = view
+        self._spaces = spaces or RememberedSpaces()
         self._seen = (view.namespace, list(view.granted), view.sees_all)
         self._vectors: str | None = None
         self.is_unconfigured = False
         """Whether it is known by now that the namespace has no settings of its own."""
+        self.visible_passages = 0
+        """Of the last search: passages that the caller may see, counted up to `tuning.COUNTED_PASSAGES`."""
         self._passages: dict[int, Row] = {}
         # By observation: it, or nothing where it is not visible.
         self._origins: dict[str, list[Row]] = {}
 
+    def remembered_space(self, wanted: Filter) -> SearchSpace | None:
+        """What the last such search met, if that is remembered."""
+        space = self._spaces.get(self._view.namespace) if self._is_unlabelled(wanted) else None
+        if space is not None:
+            self._meet(space)
+        return space
+
     async def prepare_search(self, wanted: Filter) -> SearchSpace:
         """Says what a search meets."""
-        if self._view.sees_all and not wanted.labels:
+        if self._is_unlabelled(wanted):
             [row] = await self._fetch(_SEARCH.prepare_search, tuning.COUNTED_PASSAGES, tuning.FEW_PASSAGES)
         else:
             [row] = await self._fetch(
@@ -125,21 +196,18 @@ class Snapshot:
                 tuning.LABEL_SETS,
                 tuning.FEW_PASSAGES,
             )
-        self._vectors, self.is_unconfigured = row["table_name"] or "", row["settings"] is None
-        sets, settings = row["label_sets"], json.loads(row["settings"] or "{}")
-        return SearchSpace(
-            row["passages"],
-            row["fingerprint"] or "",
-            self._vectors,
-            None if sets is None else tuple(sets),
-            settings.get("tuning", {}),
-            tuple(settings.get("text_search_configurations", ())) or TEXT_SEARCH_CONFIGURATIONS,
-            row["has_edges"],
-            row["is_few"],
-            bool(settings.get("packs")),
-            row["first_pass"] or "whole",
-            row["first_pass_dimension"],
-        )
+        space = SearchSpace.of(row)
+        self._meet(space)
+        if self._is_unlabelled(wanted):
+            self._spaces.put(self._view.namespace, space)
+        return space
+
+    def _is_unlabelled(self, wanted: Filter) -> bool:
+        """Whether labels let everything through."""
+        return self._view.sees_all and not wanted.labels
+
+    def _meet(self, space: SearchSpace) -> None:
+        self._vectors, self.is_unconfigured = space.table, not space.is_configured
 
     async def walks_index(self, space: SearchSpace, *, exact_scan_rows: int) -> bool:
         """Whether the vectors of a space are searched approximately, which the planner is told then."""
@@ -160,8 +228,11 @@ class Snapshot:
         wanted: Filter,
         limit: int,
         window: Window | None = None,
-    ) -> list[Candidate]:
-        """Candidates, at most `limit` a signal, in no order. Without vector or words, the other signal alone."""
+    ) -> Candidates:
+        """Candidates, at most `limit` a signal. Without vector or words, the other signal alone.
+
+        Raises SpaceChanged where the space was remembered, and is so no more.
+        """
         metrics.tell_recall(has_vector=vector is not None, approximate=approximate)
         statement = search_statement(
             space.vectors if vector else None,
@@ -170,18 +241,35 @@ class Snapshot:
             words=words,
             is_few=space.is_few,
             wanted=wanted,
+            is_remembered=space.is_remembered,
         )
         arguments = search_arguments(
             wanted, self.holders(wanted), space.passages, limit, space.label_sets, space.configurations, window
         )
-        rows = await self._fetch(statement, words, vector, *arguments)
-        found = [Candidate.of(row) for row in rows]
-        # One row tells of the query what each does.
-        unknown, term_weight = (rows[0]["unknown"], rows[0]["term_weight"]) if rows else (None, None)
-        if not words or (rows and not unknown and not _DIGIT.search(words)):
+        if space.is_remembered:
+            row = await self._search_remembered(space, statement, words, vector, *arguments)
+        else:
+            [row] = await self._fetch(statement, words, vector, *arguments)
+        self.visible_passages = int(row["passages"])
+        found, unknown = Candidates.of_row(row), row["unknown"]
+        if not words or (found and not unknown and not _DIGIT.search(words)):
             return found
-        named = await self._fetch(names_statement(wanted), words, None, *arguments, unknown or ([] if rows else None))
-        return with_names(found, named, passages=space.passages, term_weight=term_weight)
+        sought = unknown or [] if found else None
+        [named] = await self._fetch(names_statement(wanted), words, None, *arguments, sought)
+        weight = row["term_weight"] if found else None
+        return with_names(found, named, passages=self.visible_passages, term_weight=weight)
+
+    async def _search_remembered(self, space: SearchSpace, statement: str, *arguments: Any) -> Row:
+        """The row of a search where the space is as it was remembered."""
+        try:
+            [row] = await self._fetch(statement, *arguments, tuning.FEW_PASSAGES)
+            if not SearchSpace.of(row).is_like(space):
+                raise SpaceChanged
+        except BaseException:
+            # Its table may be gone: whoever tries again looks again.
+            self._spaces.forget(self._view.namespace)
+            raise
+        return row
 
     def holders(self, wanted: Filter) -> list[str]:
         """Who is asking, as rules name it. One that sees all may ask on behalf of agents and roles that it names."""

@@ -11,8 +11,9 @@ from palimpsest.v1 import retrieval_pb2 as retrieval
 from palimpsest.v1 import writer_service_pb2 as writes
 from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
 
+from services.reader.candidates import Candidates
 from services.reader.retrieval.vector import by_meaning
-from services.reader.rows import Candidate, Filter
+from services.reader.rows import Filter
 from services.reader.store import Snapshot, Store
 from services.reader.view import View
 from shared.database import Database
@@ -128,7 +129,7 @@ async def crowded(seed: Seed, rows: int, dimension: int) -> str:
 
 
 async def nearest(database: Database, vector: bytes, *, exact_scan_rows: int) -> list[int]:
-    async def work(snapshot: Snapshot) -> list[Candidate]:
+    async def work(snapshot: Snapshot) -> Candidates:
         space = await snapshot.prepare_search(Filter())
         approximate = await snapshot.walks_index(space, exact_scan_rows=exact_scan_rows)
         return await snapshot.search(

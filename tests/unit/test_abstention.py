@@ -218,7 +218,7 @@ def test_among_many_who_speak_a_fair_share_is_enough() -> None:
 
 def candidate(key: str, *, distance: float | None = None, words: float = 0.0, **fields: object) -> Candidate:
     plain = Candidate(
-        hash(key), 1, key, 0, 1, 0, "", False, False, False, None, None, None, True, distance, words, words
+        hash(key), 1, key, 0, 1, 0, "", False, False, False, None, None, 0, False, True, None, distance, words, words
     )
     return plain._replace(**fields)  # type: ignore[arg-type]
 

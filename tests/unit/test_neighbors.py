@@ -13,8 +13,6 @@ FIRST, SECOND = tuning.NEIGHBOR_WEIGHTS
 
 
 def turn(place: int, *, leads: bool = True, question: bool = False, stream: str | None = "chat/1") -> Candidate:
-    before = [place - 1, place - 2] if leads else None
-    after = [place + 1, place + 2] if leads else None
     return Candidate(
         place,
         1,
@@ -27,9 +25,11 @@ def turn(place: int, *, leads: bool = True, question: bool = False, stream: str 
         question,
         False,
         stream,
-        before,
-        after,
+        place + 1,
+        0,
+        leads,
         True,
+        None,
         None,
         1.0,
         1.0,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
+from functools import cached_property
 
 from services.reader.compiler.items import Item, Place, Thing, item_of
 from services.reader.compiler.packing import RIVALS_BESIDE
@@ -10,6 +11,7 @@ from services.reader.compiler.standing import standing
 from services.reader.namespaces import Acting, rivals
 from services.reader.provenance import origins
 from services.reader.retrieval import tuning
+from services.reader.retrieval.fusion import Fused
 from services.reader.retrieval.retrieve import Retrieved
 from services.reader.rows import Filter, ItemKind
 from services.reader.store import Snapshot
@@ -27,7 +29,12 @@ class ItemReader:
         self._namespace = namespace
         self._wanted = wanted
         self._every_conflict = every_conflict
-        self._found = {fused.candidate.item_id: fused for fused in found.candidates}
+        self._candidates = found.candidates
+
+    @cached_property
+    def _found(self) -> Mapping[str, Fused]:
+        """Candidates by id: only where something has rivals are they looked for."""
+        return {fused.candidate.item_id: fused for fused in self._candidates}
 
     async def read(self, places: Sequence[Place]) -> tuple[list[Item], dict[str, Item]]:
         """The items at the places, and by id the rivals that have to stand beside them, found or not."""

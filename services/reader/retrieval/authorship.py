@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from services.reader.retrieval.ranking import Ranked, alike
-from services.reader.rows import Candidate
+from services.reader.candidates import Candidates
+from services.reader.retrieval.ranking import Ranking, alike
 
 
-def by_author(candidates: Sequence[Candidate]) -> list[Ranked]:
+def by_author(candidates: Candidates) -> Ranking:
     """The candidates whose author the query names, all alike."""
-    return alike([candidate for candidate in candidates if candidate.is_by_named])
+    return alike(candidates, candidates.are_by_named)

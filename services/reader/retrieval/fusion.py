@@ -6,29 +6,29 @@ the vectors. So the words' share fades with the square of how little of the quer
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from functools import cached_property, partial
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from operator import itemgetter
-from typing import NamedTuple, TypeAlias
+from typing import NamedTuple, TypeAlias, overload
 
+import numpy as np
+
+from services.reader.candidates import Candidates, Flags, Numbers
 from services.reader.retrieval import tuning
 from services.reader.retrieval.blend import Blend
 from services.reader.retrieval.lexical import coverage
-from services.reader.retrieval.ranking import Ranked, in_key_order
+from services.reader.retrieval.ranking import Places, Ranking
 from services.reader.retrieval.signals import Signal
 from services.reader.retrieval.trigram import recovered
-from services.reader.rows import Candidate, ItemKind, Status
+from services.reader.rows import Candidate, ItemKind
 
 TOLD_DIGITS = 6
 """Fewer than doubles have, so that equal data give equal answers whatever the order of a sum."""
 
 DEFAULT = Blend()
 
-# As plain numbers, which are compared faster.
-_CHUNK, _STALE = int(ItemKind.CHUNK), int(Status.STALE)
+_CHUNK = int(ItemKind.CHUNK)
 
-Lists: TypeAlias = Mapping[Signal, Sequence[Ranked]]
+Lists: TypeAlias = Mapping[Signal, Ranking]
 """What each signal found."""
 
 
@@ -56,22 +56,18 @@ class Field:
 
     def told_of(self, candidate: Candidate) -> tuple[SignalScore, ...]:
         """What each signal said of a candidate."""
-        passage_id, told = candidate.passage_id, []
-        for signal, places in self._places.items():
-            place = places.get(passage_id)
-            if place is not None:
-                told.append(SignalScore(signal, place.raw, place.share * self._weighed[signal], place.rank))
+        told = []
+        for signal, ranking in self._lists.items():
+            found = ranking.score_of(candidate.passage_id)
+            if found is not None:
+                raw, share, rank = found
+                told.append(SignalScore(signal, raw, share * self._weighed[signal], rank))
         return tuple(told)
 
-    def joined(self, signal: Signal, places: Sequence[Ranked], weight: float) -> Field:
+    def joined(self, signal: Signal, places: Ranking, weight: float) -> Field:
         """The field with one more list, which counts so much of each score; the others count the rest."""
         rest = {each: (1 - weight) * counted for each, counted in self._weighed.items()}
         return Field({**self._lists, signal: places}, {**rest, signal: weight})
-
-    @cached_property
-    def _places(self) -> dict[Signal, dict[int, Ranked]]:
-        # Of most candidates it is never asked.
-        return {signal: {place[0].passage_id: place for place in found} for signal, found in self._lists.items()}
 
 
 class Fused(NamedTuple):
@@ -87,13 +83,39 @@ class Fused(NamedTuple):
         return self.field.told_of(self.candidate)
 
 
-_Scored: TypeAlias = tuple[Candidate, float, Field]
+class Order(Sequence[Fused]):
+    """Candidates with their scores, best first; a single one is made where it is asked for."""
 
-# Past what a NamedTuple checks: a hundred or two are made for each search.
-_NEW = partial(tuple.__new__, Fused)
+    def __init__(self, candidates: Candidates, places: Sequence[int], scores: Sequence[float], field: Field) -> None:
+        self._candidates = candidates
+        self._places = places
+        self._scores = scores
+        self._field = field
+
+    def __len__(self) -> int:
+        return len(self._places)
+
+    def __eq__(self, other: object) -> bool:
+        """Whether the same was found, with the same scores."""
+        return isinstance(other, Sequence) and list(self) == list(other)
+
+    __hash__ = None  # type: ignore[assignment]  # lists have none
+
+    @overload
+    def __getitem__(self, place: int) -> Fused: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Fused]: ...
+    def __getitem__(self, place: int | slice) -> Fused | Sequence[Fused]:
+        """What stands at a place of the order, the first at 0."""
+        if isinstance(place, slice):
+            return Order(self._candidates, self._places[place], self._scores[place], self._field)
+        return Fused(self._candidates[self._places[place]], self._scores[place], self._field)
+
+    def __iter__(self) -> Iterator[Fused]:
+        return (self[place] for place in range(len(self)))
 
 
-def fuse(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool, limit: int | None = None) -> list[Fused]:
+def fuse(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool, limit: int | None = None) -> Order:
     """The candidates of the lists, best first, all or as many as `limit`; equal scores in the order of their keys.
 
     A score is the sum of the signals' shares by their weights, over the most that it could be: see `weights`. Stale
@@ -103,17 +125,14 @@ def fuse(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool, limit: i
     weighed = weights(lists, blend, asked_in_latin=asked_in_latin)
     most = max(1.0, sum(weight for signal, weight in weighed.items() if lists[signal]))
     shared = {signal: weight / most for signal, weight in weighed.items()}
-    totals = _totals(lists, shared)
-    field, names_author = Field(lists, shared), bool(lists.get(Signal.AUTHOR))
-    candidates = {place[0].passage_id: place[0] for found in lists.values() for place in found}
-    scored = []
-    for candidate in in_key_order(candidates.values()):
-        score = totals[candidate.passage_id]
-        if names_author or candidate.is_question or candidate.status == _STALE:
-            score *= _factor(candidate, blend, names_author=names_author)
-        scored.append((candidate, round(score, TOLD_DIGITS) if score < 1.0 else 1.0, field))
-    scored.sort(key=itemgetter(1), reverse=True)
-    return list(map(_NEW, islice(_one_per_item(scored), limit)))
+    candidates, totals, met = _totals(lists, shared)
+    totals *= _factors(candidates, blend, names_author=bool(lists.get(Signal.AUTHOR)))
+    # Never above 1, whatever the sum makes of the last bit.
+    scores = np.where(totals < 1.0, np.round(totals, TOLD_DIGITS), 1.0)
+    places = np.flatnonzero(met)
+    ordered = places[np.argsort(-scores[places], kind="stable")]
+    best = list(islice(_one_per_item(candidates, ordered), limit))
+    return Order(candidates, best, scores[best].tolist(), Field(lists, shared))
 
 
 def weights(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool) -> dict[Signal, float]:
@@ -150,34 +169,54 @@ def weights(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool) -> di
 
 def blended(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool) -> dict[int, float]:
     """Sums of the signals' shares by their weights, by passage."""
-    return _totals(lists, weights(lists, blend, asked_in_latin=asked_in_latin))
+    candidates, totals, _ = _totals(lists, weights(lists, blend, asked_in_latin=asked_in_latin))
+    return dict(zip(candidates.passage_ids, totals.tolist(), strict=True))
 
 
-def _totals(lists: Lists, weighed: Mapping[Signal, float]) -> dict[int, float]:
-    totals: dict[int, float] = {}
+def _totals(lists: Lists, weighed: Mapping[Signal, float]) -> tuple[Candidates, Numbers, Flags]:
+    """The candidates of the lists, what they gain from each together, and which of them stand in any."""
+    candidates, places = _joined(lists)
+    totals, met = np.zeros(len(candidates)), np.zeros(len(candidates), dtype=np.bool_)
     for signal, found in lists.items():
-        weight = weighed[signal]
-        for candidate, _, share, _ in found:
-            passage_id = candidate.passage_id
-            totals[passage_id] = totals.get(passage_id, 0.0) + share * weight
-    return totals
+        totals[places[signal]] += found.shares * weighed[signal]
+        met[places[signal]] = True
+    return candidates, totals, met
 
 
-def _factor(candidate: Candidate, blend: Blend, *, names_author: bool) -> float:
-    factor = blend.stale_factor if candidate.status == _STALE else 1.0
-    if candidate.is_question:
-        factor *= tuning.QUESTION_FACTOR
-    is_by_another = names_author and candidate.author_key and not candidate.is_by_named
-    return factor * blend.others_factor if is_by_another else factor
+def _joined(lists: Lists) -> tuple[Candidates, dict[Signal, Places]]:
+    """The candidates of all lists, and of each list where its own stand among these."""
+    first = next(iter(lists.values()))
+    if all(found.candidates is first.candidates for found in lists.values()):
+        return first.candidates, {signal: found.order for signal, found in lists.items()}
+    # Some signal found what no other did.
+    known = {place.candidate.passage_id: place.candidate for found in lists.values() for place in found}
+    together = Candidates.of(known.values())
+    return together, {
+        signal: np.array([together.places[found.candidates.passage_ids[place]] for place in found.order], dtype=np.intp)
+        for signal, found in lists.items()
+    }
 
 
-def _one_per_item(ordered: Iterable[_Scored]) -> Iterator[_Scored]:
+def _factors(candidates: Candidates, blend: Blend, *, names_author: bool) -> Numbers:
+    """What the sums are multiplied by."""
+    factors = np.where(candidates.are_stale, blend.stale_factor, 1.0)
+    factors *= np.where(candidates.are_questions, tuning.QUESTION_FACTOR, 1.0)
+    if names_author:
+        factors *= np.where(candidates.are_said & ~candidates.are_by_named, blend.others_factor, 1.0)
+    return factors
+
+
+def _one_per_item(candidates: Candidates, ordered: Places) -> Iterator[int]:
     """The best of each item: chunks are items of their own."""
+    if candidates.are_all_chunks:
+        yield from ordered.tolist()
+        return
+    kinds, keys = candidates.column("kind"), candidates.column("owner_key")
     met: set[tuple[int, str]] = set()
-    for each in ordered:
-        candidate = each[0]
-        if candidate.kind != _CHUNK:
-            if (candidate.kind, candidate.owner_key) in met:
+    for place in ordered.tolist():
+        item = (kinds[place], keys[place])
+        if kinds[place] != _CHUNK:
+            if item in met:
                 continue
-            met.add((candidate.kind, candidate.owner_key))
-        yield each
+            met.add(item)
+        yield place

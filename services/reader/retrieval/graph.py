@@ -5,12 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+import numpy as np
+
+from services.reader.candidates import Candidates
 from services.reader.graph.anchors import spoken_of
 from services.reader.graph.signal import Beginnings, Reach, Reached, walk_graph
 from services.reader.retrieval import tuning
 from services.reader.retrieval.blend import Blend
 from services.reader.retrieval.fusion import Lists, blended
-from services.reader.retrieval.ranking import Ranked, in_key_order, ranked
+from services.reader.retrieval.ranking import Ranked, Ranking, none_of, ranked
 from services.reader.retrieval.signals import Signal
 from services.reader.rows import Candidate, Filter, ItemKind
 from services.reader.store import SearchSpace, Snapshot
@@ -39,10 +42,10 @@ class GraphSearch:
     """Whether nothing but the graph is asked for: then what the walk begins from is part of the answer."""
 
     async def with_graph(
-        self, snapshot: Snapshot, candidates: Sequence[Candidate], lists: Lists, blend: Blend, *, asked_in_latin: bool
+        self, snapshot: Snapshot, candidates: Candidates, lists: Lists, blend: Blend, *, asked_in_latin: bool
     ) -> Lists:
         """The lists with that of the graph, or that one alone."""
-        found: Sequence[Ranked] = ()
+        found = none_of(candidates)
         # The walk costs round trips, which a namespace without a graph is spared. Where what it begins from is part of
         # the answer, edges that the caller may not see are none.
         if self.space.has_edges and (not self.is_alone or await snapshot.has_visible_edges()):
@@ -67,14 +70,14 @@ class GraphSearch:
 
 
 def beginnings(
-    candidates: Sequence[Candidate], scores: Mapping[int, float], named: Sequence[str], *, begun_told: bool
+    candidates: Candidates, scores: Mapping[int, float], named: Sequence[str], *, begun_told: bool
 ) -> Beginnings:
     """The best of what was found, the best entities among it, and what the query names; weighed by their scores.
 
     `named`: by ids. An entity whose name is like a word of the query is named too.
     """
     alike = [each.owner_key for each in candidates if each.kind in _ENTITIES and each.trigram > 0]
-    ordered = sorted(in_key_order(candidates), key=lambda each: scores.get(each.passage_id, 0.0), reverse=True)
+    ordered = sorted(candidates, key=lambda each: scores.get(each.passage_id, 0.0), reverse=True)
     entities = [each for each in ordered if each.kind in _ENTITIES]
     heads = (*ordered[: tuning.GRAPH_BEGINNINGS], *entities[: tuning.GRAPH_BEGINNINGS])
     best = {each.passage_id: scores.get(each.passage_id, 0.0) for each in heads}
@@ -91,15 +94,14 @@ def greatest_distance(nearest: Sequence[Ranked]) -> float | None:
     return 1.0 - (low + tuning.GRAPH_NEAR * (high - low))
 
 
-def by_graph(reached: Sequence[Reached], candidates: Sequence[Candidate]) -> list[Ranked]:
+def by_graph(reached: Sequence[Reached], candidates: Candidates) -> Ranking:
     """What was come to, the heaviest path first; as the candidates that other signals found where they did."""
-    known = {candidate.passage_id: candidate for candidate in candidates}
-    weights = {each.passage_id: each.weight for each in reached}
-    return ranked(
-        [known.get(each.passage_id) or _candidate(each) for each in reached],
-        raw=lambda candidate: round(weights[candidate.passage_id], 9),
-        share=lambda weight: min(1.0, weight),
+    known, weights = candidates.places, {each.passage_id: round(each.weight, 9) for each in reached}
+    found = Candidates.of(
+        [candidates[known[each.passage_id]] if each.passage_id in known else _candidate(each) for each in reached]
     )
+    raws = np.array([weights[each] for each in found.passage_ids])
+    return ranked(found, np.ones(len(found), dtype=np.bool_), raws, lambda paths: np.minimum(1.0, paths))
 
 
 def _candidate(reached: Reached) -> Candidate:
@@ -116,9 +118,11 @@ def _candidate(reached: Reached) -> Candidate:
         is_question=False,
         is_in_window=False,
         stream=None,
-        said_before=None,
-        said_after=None,
+        next_said=None,
+        said_between=0,
+        leads=False,
         is_latin=reached.is_latin,
+        said=None,
         distance=None,
         words=0.0,
         coverage=0.0,

@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from operator import attrgetter
+from collections.abc import Iterable, Sequence
 
-from services.reader.retrieval.ranking import Ranked, in_key_order, ranked
+from services.reader.candidates import Candidates
+from services.reader.retrieval.ranking import Ranked, Ranking, ranked
 from services.reader.rows import Candidate
 
-# Never below 0.
-_words = attrgetter("words")
 
-
-def by_words(candidates: Sequence[Candidate]) -> list[Ranked]:
+def by_words(candidates: Iterable[Candidate]) -> Ranking:
     """The candidates that hold any of the query's words, best first; the best has the share 1."""
-    found = in_key_order(candidates).those(_words)
-    best = max(map(_words, found), default=1.0)
-    return ranked(found, raw=_words, share=lambda words: words / best)
+    found = Candidates.of(candidates)
+    return ranked(found, found.words > 0, found.words, lambda scores: scores / scores[:1])
 
 
 def coverage(words: Sequence[Ranked]) -> float:

@@ -2,28 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
+from services.reader.candidates import Candidates
 from services.reader.retrieval.authorship import by_author
 from services.reader.retrieval.blend import Blend
 from services.reader.retrieval.fusion import Lists, blended
 from services.reader.retrieval.lexical import by_words
 from services.reader.retrieval.neighbors import by_neighbors
-from services.reader.retrieval.ranking import Ranked, in_key_order
+from services.reader.retrieval.ranking import Ranking
 from services.reader.retrieval.signals import SIGNALS, Mode, Signal
 from services.reader.retrieval.timeliness import by_time
 from services.reader.retrieval.trigram import by_likeness
 from services.reader.retrieval.vector import by_meaning
-from services.reader.rows import Candidate
 
 
-def found_by_each(mode: Mode, candidates: Sequence[Candidate], blend: Blend, *, asked_in_latin: bool) -> Lists:
+def found_by_each(mode: Mode, candidates: Candidates, blend: Blend, *, asked_in_latin: bool) -> Lists:
     """The lists of the mode's signals. Neighbours, authors and times only lift what others found."""
-    wanted, candidates = SIGNALS[mode], in_key_order(candidates)
-    lists: dict[Signal, Sequence[Ranked]] = {
-        Signal.LEXICAL: by_words(candidates),
-        Signal.VECTOR: by_meaning(candidates),
-    }
+    wanted = SIGNALS[mode]
+    lists: dict[Signal, Ranking] = {Signal.LEXICAL: by_words(candidates), Signal.VECTOR: by_meaning(candidates)}
     if Signal.TRIGRAM in wanted:
         lists[Signal.TRIGRAM] = by_likeness(candidates)
     if Signal.NEIGHBOR in wanted:

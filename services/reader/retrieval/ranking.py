@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from functools import partial
-from itertools import count, repeat
-from operator import itemgetter
-from typing import NamedTuple
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import NamedTuple, overload
 
+import numpy as np
+import numpy.typing as npt
+
+from services.reader.candidates import Candidates, Flags, Numbers
 from services.reader.rows import Candidate
 
-# Decides between equal scores, the same way in every store that holds the same.
-_ORDER = itemgetter(*map(Candidate._fields.index, ("kind", "owner_key", "ordinal")))
-_RAW = itemgetter(0)
+Places = npt.NDArray[np.intp]
 
 
 class Ranked(NamedTuple):
@@ -25,38 +25,70 @@ class Ranked(NamedTuple):
     rank: int
 
 
-# Past what a NamedTuple checks: several hundred are made for each search.
-_NEW = partial(tuple.__new__, Ranked)
+class Ranking(Sequence[Ranked]):
+    """The candidates that a signal found, best first; equal ones in the order of their keys."""
 
+    def __init__(self, candidates: Candidates, order: Places, raws: Numbers, shares: Numbers) -> None:
+        """`order`: places among the candidates; `raws` and `shares` of these, in that order."""
+        self.candidates = candidates
+        self.order = order
+        self.raws = raws
+        self.shares = shares
 
-class KeyOrdered(list[Candidate]):
-    """Candidates in the order of their keys; made by `in_key_order`, which never sorts one again."""
+    def __len__(self) -> int:
+        return len(self.order)
 
-    def those(self, are_wanted: Callable[[Candidate], object]) -> KeyOrdered:
-        """Those for which it is true, in the same order."""
-        return KeyOrdered(filter(are_wanted, self))
+    def __eq__(self, other: object) -> bool:
+        """Whether it is the same list."""
+        return isinstance(other, Ranking) and list(self) == list(other)
 
+    __hash__ = None  # type: ignore[assignment]  # lists have none
 
-def in_key_order(candidates: Iterable[Candidate]) -> KeyOrdered:
-    """The candidates in the order of their keys, which a later sort by scores keeps among equals."""
-    return candidates if isinstance(candidates, KeyOrdered) else KeyOrdered(sorted(candidates, key=_ORDER))
+    @overload
+    def __getitem__(self, place: int) -> Ranked: ...
+    @overload
+    def __getitem__(self, place: slice) -> Sequence[Ranked]: ...
+    def __getitem__(self, place: int | slice) -> Ranked | Sequence[Ranked]:
+        """What stands at a place of the list, the first at 0."""
+        if isinstance(place, slice):
+            return [self[each] for each in range(*place.indices(len(self)))]
+        found = range(len(self))[place]
+        raw, share = float(self.raws[found]), float(self.shares[found])
+        return Ranked(self.candidates[int(self.order[found])], raw, share, found + 1)
+
+    def __iter__(self) -> Iterator[Ranked]:
+        return (self[place] for place in range(len(self)))
+
+    def score_of(self, passage_id: int) -> tuple[float, float, int] | None:
+        """Raw score, share and rank of a passage; None where it is not in the list."""
+        return self._scores.get(passage_id)
+
+    @cached_property
+    def _scores(self) -> dict[int, tuple[float, float, int]]:
+        ids = self.candidates.passage_ids
+        scores = zip(self.raws.tolist(), self.shares.tolist(), range(1, len(self) + 1), strict=True)
+        return {ids[place]: score for place, score in zip(self.order.tolist(), scores, strict=True)}
 
 
 def ranked(
-    candidates: Iterable[Candidate], *, raw: Callable[[Candidate], float], share: Callable[[float], float] | None = None
-) -> list[Ranked]:
-    """The candidates by falling raw score; equal ones in the order of their keys. No `share`: the raw score."""
-    ordered = in_key_order(candidates)
-    scored = sorted(zip(map(raw, ordered), ordered, strict=True), key=_RAW, reverse=True)
-    raws = [score for score, _ in scored]
-    shares = raws if share is None else map(share, raws)
-    return _placed([candidate for _, candidate in scored], raws, shares)
+    candidates: Candidates,
+    among: Flags,
+    raws: Numbers,
+    share: Callable[[Numbers], Numbers] | None = None,
+) -> Ranking:
+    """Those `among` the candidates by falling raw score. `share`: of raw scores, best first; None: the raw score."""
+    places = np.flatnonzero(among)
+    order = places[np.argsort(-raws[places], kind="stable")]
+    scores = raws[order]
+    return Ranking(candidates, order, scores, scores if share is None else share(scores))
 
 
-def alike(candidates: Iterable[Candidate]) -> list[Ranked]:
+def alike(candidates: Candidates, among: Flags) -> Ranking:
     """Candidates that a signal does not tell apart: each with the raw score and the share 1."""
-    return _placed(in_key_order(candidates), repeat(1.0), repeat(1.0))
+    return ranked(candidates, among, np.ones(len(candidates)))
 
 
-def _placed(candidates: list[Candidate], raws: Iterable[float], shares: Iterable[float]) -> list[Ranked]:
-    return list(map(_NEW, zip(candidates, raws, shares, count(1), strict=False)))
+def none_of(candidates: Iterable[Candidate] = ()) -> Ranking:
+    """The list of a signal that found nothing."""
+    found = Candidates.of(candidates)
+    return ranked(found, np.zeros(len(found), dtype=np.bool_), np.zeros(len(found)))

@@ -10,6 +10,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from time import perf_counter
 
+import numpy as np
+
+from services.reader.candidates import Candidates
 from services.reader.embedder_client import EmbedderClient
 from services.reader.retrieval import tuning
 from services.reader.retrieval.blend import Blend
@@ -24,7 +27,7 @@ from services.reader.store import Snapshot
 class Reranked:
     """What was found, in the order of the blend, or as it was where the cross-encoder took no part."""
 
-    fused: list[Fused]
+    fused: Sequence[Fused]
     missing: tuple[tuple[Signal, Cause], ...] = ()
     """The signal, where it was asked for and did not answer."""
     timings_ms: Mapping[str, float] = field(default_factory=dict, compare=False)
@@ -40,7 +43,9 @@ class HeadReranker:
     """How many of the best are read. 0: none, there is no cross-encoder."""
     timeout_s: float = 1.0
 
-    async def reranked(self, snapshot: Snapshot, text: str, mode: Mode, fused: list[Fused], blend: Blend) -> Reranked:
+    async def reranked(
+        self, snapshot: Snapshot, text: str, mode: Mode, fused: Sequence[Fused], blend: Blend
+    ) -> Reranked:
         """What was found, reranked. The connection is held meanwhile: it is one answer of one snapshot."""
         # One alone is in order already.
         if not self.head or not blend.rerank_weight or Signal.RERANK not in SIGNALS[mode] or len(fused) < 2:
@@ -65,10 +70,12 @@ def blended(fused: Sequence[Fused], head: Sequence[Candidate], scores: Sequence[
     raws = {candidate.passage_id: score for candidate, score in zip(head, scores, strict=True)}
     least, greatest = min(scores), max(scores)
     width = greatest - least
+    known = Candidates.of(head)
     places = ranked(
-        head,
-        raw=lambda candidate: raws[candidate.passage_id],
-        share=lambda raw: (raw - least) / width if width else 1.0,
+        known,
+        np.ones(len(known), dtype=np.bool_),
+        np.array([raws[passage_id] for passage_id in known.passage_ids]),
+        lambda found: (found - least) / width if width else np.ones(len(found)),
     )
     weight, shares = blend.rerank_weight, {place.candidate.passage_id: place.share for place in places}
     joined = fused[0].field.joined(Signal.RERANK, places, weight)

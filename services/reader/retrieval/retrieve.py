@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Awaitable, Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
 from time import perf_counter
 from typing import TypeVar
 
+from services.reader.candidates import Candidates
 from services.reader.embedder_client import EmbedderClient, QueryVector
 from services.reader.names import by_all_names
 from services.reader.provenance import origins
@@ -19,14 +21,14 @@ from services.reader.retrieval.blend import Blend
 from services.reader.retrieval.fusion import Fused, fuse
 from services.reader.retrieval.graph import GraphSearch
 from services.reader.retrieval.lists import found_by_each
-from services.reader.retrieval.ranking import Ranked, in_key_order
+from services.reader.retrieval.ranking import Ranking
 from services.reader.retrieval.rerank import HeadReranker
 from services.reader.retrieval.script import is_latin
 from services.reader.retrieval.signals import SIGNALS, Cause, Mode, Signal, SignalMissing, looked_up
 from services.reader.retrieval.time_expressions import time_window
 from services.reader.retrieval.trigram import recovered
-from services.reader.rows import Candidate, Filter, ItemKind, Origin, Row
-from services.reader.store import SearchSpace, Snapshot, Store
+from services.reader.rows import Filter, ItemKind, Origin, Row
+from services.reader.store import SearchSpace, Snapshot, SpaceChanged, Store
 from services.reader.view import View
 
 T = TypeVar("T")
@@ -71,9 +73,9 @@ class Hit:
 class Retrieved:
     """What a retrieval found, or why nothing."""
 
-    candidates: tuple[Fused, ...]
+    candidates: Sequence[Fused]
     """All that any signal found, best first, whether kept or not."""
-    kept: tuple[Fused, ...]
+    kept: Sequence[Fused]
     """Those that the answer is made of: as many as were asked for, none with an abstention."""
     abstention: Abstention
     relevance: Relevance
@@ -159,23 +161,9 @@ class Retriever:
         self, snapshot: Snapshot, query: Query, vector: QueryVector | Cause | None, expected: str | None
     ) -> Retrieved:
         begun = perf_counter()
-        space = await snapshot.prepare_search(query.wanted)
-        vector = self._comparable(vector, space, expected)
+        space, vector, wanted, candidates = await self._sought(snapshot, query, vector, expected)
         halfvec = vector.halfvec if isinstance(vector, QueryVector) else None
-        words = query.text if Signal.LEXICAL in looked_up(query.mode) else ""
-        wanted, limit = await by_all_names(snapshot, query.wanted), max(tuning.SIGNAL_CANDIDATES, query.limit)
-        candidates = in_key_order(
-            await snapshot.search(
-                space,
-                words=words,
-                vector=halfvec,
-                approximate=halfvec is not None
-                and await snapshot.walks_index(space, exact_scan_rows=self.exact_scan_rows),
-                wanted=wanted,
-                limit=limit,
-                window=time_window(query.text, query.clock or datetime.now(UTC)) if query.mode is Mode.FULL else None,
-            )
-        )
+        words, limit = _words(query), _limit(query)
         if isinstance(vector, QueryVector) and await _has_no_vectors(snapshot, space, candidates):
             vector = Cause.NO_VECTORS
         searched = perf_counter()
@@ -193,17 +181,17 @@ class Retriever:
             fingerprint=fingerprint,
             length=vector.length if isinstance(vector, QueryVector) else 1.0,
             asked_in_latin=in_latin,
-            about_asked=await _about_asked(snapshot, by_word, nearest, asked_in_latin=in_latin),
-            recovered=recovered(lists.get(Signal.TRIGRAM, ())),
+            about_asked=_about_asked(by_word, nearest, asked_in_latin=in_latin),
+            recovered=recovered(lists.get(Signal.TRIGRAM) or ()),
         )
         judgement = judge(evidence, space.tuning)
         # A walk may come to nothing, though there is something relevant to begin from.
         abstention = judgement.abstention if fused else Abstention.NO_CANDIDATES
-        kept = fused[: query.limit] if query.keep_irrelevant or abstention is Abstention.NONE else []
+        kept = fused[: query.limit if query.keep_irrelevant or abstention is Abstention.NONE else 0]
         fused_at = perf_counter()
         return Retrieved(
-            candidates=tuple(fused),
-            kept=tuple(kept),
+            candidates=fused,
+            kept=kept,
             abstention=abstention,
             relevance=judgement.relevance,
             evidence=evidence,
@@ -214,16 +202,48 @@ class Retriever:
             timings_ms={"retrieve": (searched - begun) * 1000, "fuse": (fused_at - searched) * 1000},
         )
 
+    async def _sought(
+        self, snapshot: Snapshot, query: Query, vector: QueryVector | Cause | None, expected: str | None
+    ) -> tuple[SearchSpace, QueryVector | Cause | None, Filter, Candidates]:
+        """What the search meets, the vector if it is comparable there, the filter by all names, and what was found."""
+        remembered = snapshot.remembered_space(query.wanted)
+        if remembered is not None:
+            with suppress(SpaceChanged):
+                return await self._sought_in(remembered, snapshot, query, vector, expected)
+        return await self._sought_in(await snapshot.prepare_search(query.wanted), snapshot, query, vector, expected)
+
+    async def _sought_in(
+        self,
+        space: SearchSpace,
+        snapshot: Snapshot,
+        query: Query,
+        vector: QueryVector | Cause | None,
+        expected: str | None,
+    ) -> tuple[SearchSpace, QueryVector | Cause | None, Filter, Candidates]:
+        vector = self._comparable(vector, space, expected)
+        halfvec = vector.halfvec if isinstance(vector, QueryVector) else None
+        wanted = await by_all_names(snapshot, query.wanted)
+        candidates = await snapshot.search(
+            space,
+            words=_words(query),
+            vector=halfvec,
+            approximate=halfvec is not None and await snapshot.walks_index(space, exact_scan_rows=self.exact_scan_rows),
+            wanted=wanted,
+            limit=_limit(query),
+            window=time_window(query.text, query.clock or datetime.now(UTC)) if query.mode is Mode.FULL else None,
+        )
+        return replace(space, passages=snapshot.visible_passages), vector, wanted, candidates
+
     async def _reranked(self, snapshot: Snapshot, query: Query, found: Retrieved) -> Retrieved:
         """What was found, its head reranked. Where nothing is relevant there is nothing to put in order."""
         if self.reranker is None or not found.kept:
             return found
         blend = Blend.of(found.tuning)
-        made = await self.reranker.reranked(snapshot, query.text, query.mode, list(found.candidates), blend)
+        made = await self.reranker.reranked(snapshot, query.text, query.mode, found.candidates, blend)
         return replace(
             found,
-            candidates=tuple(made.fused),
-            kept=tuple(made.fused[: query.limit]),
+            candidates=made.fused,
+            kept=made.fused[: query.limit],
             missing=(*found.missing, *made.missing),
             timings_ms={**found.timings_ms, **made.timings_ms},
         )
@@ -245,33 +265,35 @@ class Retriever:
         return vector if isinstance(vector, Cause) else Cause.MODEL_MISMATCH
 
 
-async def _about_asked(
-    snapshot: Snapshot, words: Sequence[Ranked], nearest: Sequence[Ranked], *, asked_in_latin: bool
-) -> float | None:
+def _words(query: Query) -> str:
+    """The words that are looked up; none where the mode asks for none."""
+    return query.text if Signal.LEXICAL in looked_up(query.mode) else ""
+
+
+def _limit(query: Query) -> int:
+    """The most candidates of a signal."""
+    return max(tuning.SIGNAL_CANDIDATES, query.limit)
+
+
+def _about_asked(words: Ranking, nearest: Ranking, *, asked_in_latin: bool) -> float | None:
     """Share of the best that is about the people whom the query names, by words and vectors alone: what lifts their own
-    words would prove itself. Texts are read only where the query names somebody.
+    words would prove itself.
     """
-    if not any(place.candidate.is_by_named for found in (words, nearest) for place in found):
+    if not any(found.candidates.are_by_named[found.order].any() for found in (words, nearest)):
         return None
     lists = {Signal.LEXICAL: words, Signal.VECTOR: nearest}
     best = fuse(lists, asked_in_latin=asked_in_latin, limit=tuning.PERSON_FIELD)
-    passages = await snapshot.passages_by_id([each.candidate.passage_id for each in best])
     return about_asked(
         [
-            Said(
-                each.score,
-                each.candidate.author_key,
-                each.candidate.is_by_named,
-                passages[each.candidate.passage_id]["text"],
-            )
+            Said(each.score, each.candidate.author_key, each.candidate.is_by_named, each.candidate.said or "")
             for each in best
         ]
     )
 
 
-async def _has_no_vectors(snapshot: Snapshot, space: SearchSpace, candidates: Sequence[Candidate]) -> bool:
+async def _has_no_vectors(snapshot: Snapshot, space: SearchSpace, candidates: Candidates) -> bool:
     """Whether the vectors are missing, and not only what they should have found."""
-    if not space.passages or any(candidate.distance is not None for candidate in candidates):
+    if not space.passages or any(distance is not None for distance in candidates.column("distance")):
         return False
     return not await snapshot.has_vectors(space)
 

@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-
-from services.reader.retrieval.ranking import Ranked, alike
-from services.reader.rows import Candidate
+from services.reader.candidates import Candidates
+from services.reader.retrieval.ranking import Ranking, alike
 
 
-def by_time(candidates: Sequence[Candidate]) -> list[Ranked]:
+def by_time(candidates: Candidates) -> Ranking:
     """The candidates that happened, or hold, in the query's window, all alike."""
-    return alike([candidate for candidate in candidates if candidate.is_in_window])
+    return alike(candidates, candidates.flags("is_in_window"))
