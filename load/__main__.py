@@ -113,7 +113,7 @@ def main() -> int:
 
 
 def _loaded(bench: Bench, rounds: int) -> tuple[list[Measured], list[Gate], dict[str, Any]]:
-    expected, before = expectations(), stored(bench)
+    expected, before = expectations(bench.slice_s * rounds), stored(bench)
     measured = measure(bench, expected, rounds, say)
     is_counted = bool(bench.deployment.metrics)
     found = [gate for each in measured for gate in judging.of_profile(each, expected[each.profile], is_counted)]

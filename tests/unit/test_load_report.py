@@ -201,3 +201,10 @@ def test_the_staircase_ends_where_a_step_is_too_much(changes: dict[str, Any]) ->
 def test_a_system_that_keeps_up_with_nothing() -> None:
     """OP-5: where the first step is too much there is no rate to go on with."""
     assert greatest([step(is_clean=False)]) is None
+
+
+def test_short_runs_owe_fewer_answers() -> None:
+    """OP-5: in proportion, never none; long ones no more."""
+    usual, short, long = (expectations(seconds)["search"].least for seconds in (6, 2, 60))
+    assert (short, long) == (usual // 3, usual)
+    assert expectations(0.01)["search"].least == 1
