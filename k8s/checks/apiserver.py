@@ -65,7 +65,7 @@ def apiserver(folder: Path) -> Iterator[Apiserver]:
         process = running.enter_context(_program(folder / "apiserver.log", *command))
         server = Apiserver(f"https://127.0.0.1:{port}", token)
         _wait_until_ready(server, process, folder)
-        server.kubectl("apply", "--server-side", "-f", str(definitions()))
+        server.kubectl("apply", "--server-side", "-f", str(definitions().resolve()))
         server.kubectl("wait", "--for=condition=Established", "--timeout=60s", "crd", "--all")
         yield server
 
