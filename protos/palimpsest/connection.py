@@ -16,6 +16,14 @@ SERVICES = ("WriterService", "ReaderService", "EmbedderService")
 NOT_RETRIED = (("WriterService", "AppendAudit"),)
 """What must not be sent twice: the methods that the contract calls not idempotent."""
 
+STREAMS = (
+    ("WriterService", "StreamObservations"),
+    ("WriterService", "ReconcileSnapshot"),
+    ("EmbedderService", "StreamEmbed"),
+)
+"""Calls of many requests, which are not sent again: where a server dies in the midst of one that may be, gRPC (1.85)
+lets the next hang, even past its deadline."""
+
 # gRPC caps attempts at 5. With these waits a call outlives a restart of about 3 s.
 _INITIAL_BACKOFF_S = 0.2
 _MAX_BACKOFF_S = 2
@@ -97,7 +105,9 @@ def service_config(max_attempts: int) -> dict[str, Any]:
         },
     }
     # A method's own entry goes before its service's.
-    methods = [{"service": f"palimpsest.v1.{service}", "method": method} for service, method in NOT_RETRIED]
+    methods = [
+        {"service": f"palimpsest.v1.{service}", "method": method} for service, method in (*NOT_RETRIED, *STREAMS)
+    ]
     return config | {"methodConfig": [retried, {"name": methods}], "retryThrottling": _RETRY_THROTTLING}
 
 

@@ -13,7 +13,7 @@ import grpc
 import palimpsest.client
 import pytest
 from palimpsest.client import AsyncClient, Client, Tls
-from palimpsest.connection import NOT_RETRIED, service_config
+from palimpsest.connection import NOT_RETRIED, STREAMS, service_config
 from palimpsest.errors import DOMAIN, ErrorDetails, FieldViolation, details_of
 from palimpsest.v1 import reader_service_pb2 as reads
 from palimpsest.v1 import writer_service_pb2 as writes
@@ -127,6 +127,15 @@ def test_methods_without_retries_are_those_that_the_contract_names() -> None:
     comments = re.findall(r"((?: *//.*\n)+) *rpc (\w+)", contract)
     assert len(comments) > 60
     assert {method for comment, method in comments if "Not idempotent" in comment} == {name for _, name in NOT_RETRIED}
+
+
+def test_streams_of_requests_are_not_retried() -> None:
+    """OP-1, OB-6: gRPC lets such a stream hang past its deadline where the server of one before it died."""
+    contract = "".join(path.read_text() for path in (README.parent / "palimpsest/v1").glob("*_service.proto"))
+    assert set(re.findall(r"rpc (\w+)\(stream", contract)) == {name for _, name in STREAMS}
+    [_, exceptions] = service_config(5)["methodConfig"]
+    assert "retryPolicy" not in exceptions
+    assert {method["method"] for method in exceptions["name"]} >= {name for _, name in STREAMS}
 
 
 async def test_a_retry_of_a_write_without_identity_is_recognisable(memory: Memory) -> None:
