@@ -66,7 +66,7 @@ async def test_starts_before_the_database_and_outlives_it(empty_dsn):
     """SH-3, OP-1: NOT_SERVING and UNAVAILABLE without a database; makes the schema when it comes; recovers from an
     outage without a restart of its own."""
     road = Road(empty_dsn)
-    settings = writer_settings(road.dsn, migrate_timeout_s=0.5)
+    settings = writer_settings(road.dsn, migrate_timeout_s=10)
     async with serving(build_service(settings)) as target, grpc.aio.insecure_channel(target) as channel:
         writer = Writer(target, WriterServiceStub(channel), road.dsn)
         await until(channel, NOT_SERVING)
