@@ -447,14 +447,19 @@ async def _committed(
     connection: Connection, begin: str, work: Callable[[Connection], Awaitable[T]], *, later: bool = False
 ) -> T:
     """What `work` answers, once it is committed; `later`: that is left to whoever takes the connection back."""
+    begun = False
     try:
         await connection.execute(begin)
+        begun = True
         result = await work(connection)
         if not later:
             await connection.execute("COMMIT")
     except BaseException:
-        if not connection.is_closed() and connection.is_in_transaction():
-            await connection.execute("ROLLBACK")
+        # Of a BEGIN that was given up is not known here whether it came to pass.
+        if not connection.is_closed() and (connection.is_in_transaction() or not begun):
+            # What went wrong before is the error to report.
+            with suppress(*_DRIVER_ERRORS):
+                await connection.execute("ROLLBACK")
         raise
     return result
 

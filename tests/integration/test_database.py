@@ -238,6 +238,25 @@ async def test_cancellation_leaves_the_pool_clean(accounts: Database, in_transac
     assert await balances(accounts) == [0, 6]
 
 
+@pytest.mark.parametrize("readonly", [True, False])
+async def test_cancellation_at_any_moment_leaves_no_transaction(
+    accounts: Database, caplog: pytest.LogCaptureFixture, readonly: bool
+) -> None:
+    """OP-1: also while the transaction begins: no connection is given back within one."""
+
+    async def work(connection: Connection) -> None:
+        await connection.fetch("SELECT 1")
+
+    for steps in range(60):
+        call = asyncio.create_task(accounts.transaction(work, timeout_s=10, readonly=readonly))
+        for _ in range(steps):
+            await asyncio.sleep(0.0001)
+        call.cancel()
+        await asyncio.wait([call])
+    await accounts.ping()
+    assert [each.message for each in caplog.records if "active transaction" in each.message] == []
+
+
 async def test_cancellation_while_waiting_for_a_connection_loses_none(small: Database) -> None:
     """OP-1, faults 26."""
     async with small.connection(), small.connection():
