@@ -45,6 +45,7 @@ def build_service(settings: ReaderSettings) -> Service:
             most_watchers=settings.watchers,
             reads_at_once=settings.watch_reads,
             recheck_s=settings.watch_recheck_s,
+            renew_s=settings.watch_renew_s,
             statement_timeout_s=settings.statement_timeout_s,
         ),
     )
@@ -64,7 +65,7 @@ def build_service(settings: ReaderSettings) -> Service:
     def register(server: grpc.aio.Server) -> None:
         register_servicer(servicer, server)
 
-    fitness = Fitness(database)
+    fitness = Fitness(settings.database)
 
     async def ready() -> bool:
         return await fitness.is_fit()
@@ -85,6 +86,7 @@ def build_service(settings: ReaderSettings) -> Service:
         await embedder.close()
         if primary is not None:
             await primary.close()
+        await fitness.close()
         await database.close()
 
     return Service(NAME, register=register, ready=ready, on_start=start, on_drain=drain, on_stop=close, guard=guard)

@@ -66,6 +66,11 @@ class ReaderSettings(BaseSettings):
         gt=0,
         description="after so long an open stream is ended if its caller may no longer see what it could",
     )
+    watch_renew_s: float = Field(
+        default=3_600.0,
+        gt=0,
+        description="after so long a stream without changes tells a newer cursor; less keeps it open through proxies",
+    )
     statement_timeout_s: float = Field(
         default=30.0, gt=0, description="what a call without a deadline may spend in the database"
     )

@@ -63,7 +63,8 @@ async def services(dsn: str, folder: Path, *, reads_from: str = "", **settings: 
         entry("outsider", OUTSIDER, grants=_ALL, clearances=["pii"]),
     )
     known = {"auth_mode": "static", "auth_grants_file": grants, "health_poll_s": 0.3}
-    reader = ReaderSettings(database=DatabaseSettings(dsn=reads_from or dsn), **({"protection_age_s": 0.0} | settings))
+    of_reader = {"protection_age_s": 0.0, "watch_poll_s": 0.02, "watch_renew_s": 0.3} | settings
+    reader = ReaderSettings(database=DatabaseSettings(dsn=reads_from or dsn), **of_reader)
     writer = writer_settings(dsn, protection_age_s=0.0)
     async with (
         serving(build_writer(writer), **known) as writes_at,

@@ -6,9 +6,8 @@ of the question, is taken out: ids of traces, when they were compiled, and how l
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import AsyncIterator, Callable, Iterable, Sequence
-from contextlib import suppress
+from collections.abc import AsyncGenerator, AsyncIterator, Callable, Iterable, Sequence
+from contextlib import aclosing
 from dataclasses import dataclass, field
 from datetime import UTC, datetime, timedelta
 from difflib import unified_diff
@@ -28,7 +27,6 @@ from tests.integration.writing import NAMESPACE
 # Cursors are sealed, and no two are alike.
 _OF_THE_QUESTION = {"compiled_at", "timings_ms", "cursor"}
 _MOST_PAGES = 100
-_SILENCE_S = 5.0
 MODES = ("FULL", "LEXICAL", "VECTOR", "GRAPH")
 
 
@@ -57,7 +55,7 @@ class Asker:
         [found] = [each async for each in self.stream(method, request)]
         return found
 
-    async def stream(self, method: str, request: Message) -> AsyncIterator[Any]:
+    async def stream(self, method: str, request: Message) -> AsyncGenerator[Any, None]:
         """The answers; an error ends them."""
         described = pb.DESCRIPTOR.services_by_name["ReaderService"].methods_by_name[method]
         call: Callable[..., Any] = self.channel.unary_stream if described.server_streaming else self.channel.unary_unary
@@ -299,22 +297,21 @@ def _observations(known: Known) -> Iterable[Message]:
 
 
 async def _changes(asker: Asker) -> Answers:
-    """All that changed since before anything did. It is read until it falls silent, which is no answer."""
+    """All that changed since before anything did: it was all told when a message says again where the stream is."""
     since = Timestamp()
     since.FromDatetime(datetime.now(UTC) - timedelta(days=5))
     for labels in ((), ("project:atlas",)):
-        request = pb.WatchRequest(namespace=NAMESPACE, since=since, scopes=labels)
-        told = pb.WatchResponse()
-        with suppress(TimeoutError):
-            stream = asker.stream("Watch", request)
-            while True:
-                answer = await asyncio.wait_for(anext(stream), _SILENCE_S)
-                if isinstance(answer, tuple):
-                    yield f"Watch {labels}", answer
+        request, empty = pb.WatchRequest(namespace=NAMESPACE, since=since, scopes=labels), 0
+        async with aclosing(asker.stream("Watch", request)) as stream:
+            async for answer in stream:
+                assert not isinstance(answer, tuple), answer
+                for change in answer.changes:
+                    yield f"Watch {labels}", pb.WatchResponse(changes=[change])
+                empty += not answer.changes
+                # The first comes before all.
+                if empty == 2:
                     break
-                told.MergeFrom(answer)
-        for change in told.changes:
-            yield f"Watch {labels}", pb.WatchResponse(changes=[change])
+        assert empty == 2, "the stream ended before all was told"
 
 
 def _proposals(known: Known) -> Iterable[Message]:

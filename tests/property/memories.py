@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from datetime import UTC, datetime, timedelta
@@ -53,12 +54,12 @@ async def memory(
 ) -> AsyncIterator[str]:
     """A database that remembers a world; as if all had been stored at the moment `begun`, but for the order."""
     async with created(postgres, template) as dsn:
-        await _remember(dsn, world)
+        acts = await _remember(dsn, world)
         connection = await asyncpg.connect(dsn)
         try:
             await _wait_for_extraction(connection)
             await set_clocks(connection, begun)
-            await _set_changes(connection, world, begun)
+            await _set_changes(connection, world, begun, acts)
         finally:
             await connection.close()
         if vectors is not None:
@@ -83,18 +84,33 @@ async def _embed(seed: Seed, vectors: Vectors) -> None:
     await seed.vectors(table, {passage_id: _embedded[text] for passage_id, text in texts.items()})
 
 
-async def _remember(dsn: str, world: World) -> None:
+async def _remember(dsn: str, world: World) -> list[int]:
+    """Stores all that was said, and what operators and curation do then. The last number of a change of each of these
+    acts, which are the same acts in the same order whatever is hidden."""
     database = Database.open(DatabaseSettings(dsn=dsn, pool_max=2))
+    acts = list[int]()
+
+    async def done() -> None:
+        async with database.connection() as connection:
+            acts.append(await connection.fetchval("SELECT coalesce(max(change_id), 0) FROM changes"))
+
     try:
         await _enable_pack(database)
+        await done()
         applier = Applier(database, assertion_count)
         for each in world.said:
             await applier.apply([prepare(NAMESPACE, each.observation, "", "someone")])
+        await done()
         await run_curation(database, namespace=NAMESPACE, max_items=0, timeout_s=None)
-        await _decide(database)
+        await done()
+        for sort in ("is_open", "is_hidden"):
+            await _decide(database, sort)
+            await done()
         await run_curation(database, namespace=NAMESPACE, max_items=0, timeout_s=None)
+        await done()
     finally:
         await database.close()
+    return acts
 
 
 async def _enable_pack(database: Database) -> None:
@@ -114,8 +130,8 @@ async def _enable_pack(database: Database) -> None:
     )
 
 
-async def _decide(database: Database) -> None:
-    """Confirms a proposal about open entities, and one about hidden ones."""
+async def _decide(database: Database, sort: str) -> None:
+    """Confirms a proposal about open entities (`is_open`), or one about hidden ones (`is_hidden`), if there is one."""
     async with database.connection() as connection:
         rows = await connection.fetch(
             "SELECT proposal_id, first_key = ANY ($1) AND second_key = ANY ($1) AS is_open,"
@@ -123,17 +139,16 @@ async def _decide(database: Database) -> None:
             " FROM duplicate_proposals WHERE state = 1 ORDER BY proposal_id",
             list(OPEN),
         )
-    for sort in ("is_open", "is_hidden"):
-        for row in [row for row in rows if row[sort]][:1]:
-            await decide_duplicate(
-                database,
-                namespace=NAMESPACE,
-                proposal_id=row["proposal_id"],
-                decision=Decision.CONFIRM,
-                by="tests",
-                reason="",
-                timeout_s=None,
-            )
+    for row in [row for row in rows if row[sort]][:1]:
+        await decide_duplicate(
+            database,
+            namespace=NAMESPACE,
+            proposal_id=row["proposal_id"],
+            decision=Decision.CONFIRM,
+            by="tests",
+            reason="",
+            timeout_s=None,
+        )
 
 
 async def _wait_for_extraction(connection: asyncpg.Connection[asyncpg.Record]) -> None:
@@ -159,16 +174,23 @@ async def set_clocks(connection: asyncpg.Connection[asyncpg.Record], begun: date
     await connection.execute("UPDATE entity_trust SET trust = round(trust::numeric, 3)")
 
 
-async def _set_changes(connection: asyncpg.Connection[asyncpg.Record], world: World, begun: datetime) -> None:
-    """Lets what was said openly have become known one second after another, and what is hidden in between."""
+async def _set_changes(
+    connection: asyncpg.Connection[asyncpg.Record], world: World, begun: datetime, acts: Sequence[int]
+) -> None:
+    """Lets what was said openly have become known one second after another, what is hidden in between, and what each
+    act of operators and curation did at a moment of its own, however many changes there were before or in it: so what
+    only a hidden act did to an open thing shows."""
     hidden = {each.observation.source.external_id for each in world.said if each.is_hidden}
-    seconds = 0.0
+    latest, known = 0.0, 0
     for change_id, external_id in await connection.fetch(_CHANGES):
         if external_id is None:
-            # What curation and operators did, at a time that does not tell how much was hidden before.
-            seconds = max(seconds, int(seconds) + 0.5)
+            seconds = known + 0.5 + 0.01 * bisect_left(acts, change_id)
+        elif external_id in hidden:
+            seconds = latest + 0.001
         else:
-            seconds = seconds + 0.001 if external_id in hidden else float(int(seconds) + 1)
+            known = known + 1
+            seconds = float(known)
+        latest = max(latest, seconds)
         await connection.execute(
             "UPDATE changes SET known_at = $2 WHERE change_id = $1", change_id, begun + timedelta(seconds=seconds)
         )
@@ -187,7 +209,7 @@ def three_days_ago() -> datetime:
 @asynccontextmanager
 async def reading(dsn: str, grants: object, **settings: object) -> AsyncIterator[grpc.aio.Channel]:
     """A reader whose callers show tokens."""
-    made = ReaderSettings(database=DatabaseSettings(dsn=dsn), **settings)  # type: ignore[arg-type]
+    made = ReaderSettings(database=DatabaseSettings(dsn=dsn), **({"watch_renew_s": 0.3} | settings))  # type: ignore[arg-type]
     async with (
         serving(build_service(made), auth_mode="static", auth_grants_file=grants) as target,
         grpc.aio.insecure_channel(target, options=OPTIONS) as channel,
