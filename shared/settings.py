@@ -30,7 +30,11 @@ class DatabaseSettings(BaseSettings):
         description="the server itself, for LISTEN, where `dsn` leads to a pooler in transaction mode; empty: the same",
     )
     pool_min: int = Field(default=1, ge=0, description="connections that a process keeps open")
-    pool_max: int = Field(default=10, ge=1, description="connections that a process opens at most, of each database")
+    pool_max: int = Field(
+        default=10,
+        ge=1,
+        description="connections that a process opens at most, of each database, beside one that readiness is asked on",
+    )
     statement_cache_size: int = Field(default=1024, ge=0, description="0 behind a PgBouncer older than 1.21")
 
     @model_validator(mode="after")

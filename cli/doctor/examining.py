@@ -38,11 +38,11 @@ class Patient:
 
     @property
     def fleet(self) -> Fleet:
-        """Connections of all replicas: their pools, and for each process of a writer and a reader one to listen on."""
+        """Connections of all replicas: their pools, and for each process one to listen and one to ask for readiness."""
         replicas = self.writers + (0 if self.reader_dsn and self.reader_dsn != self.dsn else self.readers)
         processes = replicas * self.processes
-        told = f"{replicas} replicas of {self.processes} processes, {self.pool_max} each and one to listen"
-        return Fleet(processes * (self.pool_max + 1), told)
+        told = f"{replicas} replicas of {self.processes} processes, {self.pool_max} each and two beside them"
+        return Fleet(processes * (self.pool_max + 2), told)
 
 
 async def examined(patient: Patient, client: Callable[[str], Client]) -> Examination:

@@ -55,7 +55,7 @@ class _Writer:
         self._database = Database.open(settings.database)
         self._embedder: EmbedderClients | None = None
         self._work: asyncio.Task[None] | None = None
-        self._fitness = Fitness(self._database)
+        self._fitness = Fitness(settings.database)
         self._migrated = False
         protections = Protections(self._database, age_s=settings.protection_age_s)
         self.guard = PersonalData(protections, self._database, has_questions=False)
@@ -86,6 +86,7 @@ class _Writer:
                 await self._work
         if self._embedder is not None:
             await self._embedder.close()
+        await self._fitness.close()
         await self._database.close()
 
     async def _migrate_and_work(self) -> None:

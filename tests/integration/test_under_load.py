@@ -141,8 +141,7 @@ async def test_the_pool_survives_cancelled_calls(dsn: str) -> None:
             ends = [asyncio.create_task(status_of(call)) for call in calls]
 
             async def all_wait() -> bool:
-                # One connection may be the readiness check's.
-                return (await states(dsn))["waiting"] >= pool_max - 1
+                return (await states(dsn))["waiting"] >= pool_max
 
             await eventually(all_wait)
             for call in calls:
@@ -161,6 +160,26 @@ async def test_the_pool_survives_cancelled_calls(dsn: str) -> None:
         assert set(await asyncio.gather(*(status_of(reader.GetEntity(ASKED, timeout=30)) for _ in range(20)))) == {
             "NOT_FOUND"
         }
+    await lock.close()
+
+
+async def test_a_pool_that_calls_have_taken_is_not_unready(dsn: str) -> None:
+    """OP-1: readiness is asked on a connection of its own: a reader that is busy stays in service."""
+    service = build_service(ReaderSettings(database=DatabaseSettings(dsn=dsn, pool_max=1)))
+    lock = await asyncpg.connect(dsn)
+    async with serving(service) as target, grpc.aio.insecure_channel(target) as channel:
+        await until_serving(channel, "palimpsest.v1.ReaderService")
+        async with lock.transaction():
+            await lock.execute("LOCK TABLE entities IN ACCESS EXCLUSIVE MODE")
+            read = asyncio.create_task(status_of(ReaderServiceStub(channel).GetEntity(ASKED, timeout=SOON_S)))
+
+            async def begun() -> bool:
+                return (await states(dsn))["waiting"] >= 1
+
+            await eventually(begun)
+            assert await asyncio.wait_for(service.ready(), SOON_S / 2)
+            assert not read.done()
+        assert await read == "NOT_FOUND"
     await lock.close()
 
 
