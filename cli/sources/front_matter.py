@@ -8,7 +8,7 @@ from datetime import date, datetime
 from typing import Any
 
 import frontmatter
-import yaml  # type: ignore[import-untyped]  # its stubs are another package
+import yaml
 
 # Names of relations that may be written in small letters, too; any name in capitals is a relation.
 KNOWN_RELATIONS = frozenset(
