@@ -13,11 +13,12 @@ import yaml
 from k8s.checks.manifests import Manifests
 from k8s.checks.tools import kustomize
 
-_K8S = Path(__file__).parents[1]
+FOLDER = Path(__file__).parents[1]
+"""`k8s/`."""
 _NAMESPACE = "palimpsest"
 
-OVERLAYS = tuple(sorted(path.name for path in (_K8S / "overlays").iterdir() if path.is_dir()))
-COMPONENTS = tuple(sorted(path.name for path in (_K8S / "components").iterdir() if path.is_dir()))
+OVERLAYS = tuple(sorted(path.name for path in (FOLDER / "overlays").iterdir() if path.is_dir()))
+COMPONENTS = tuple(sorted(path.name for path in (FOLDER / "components").iterdir() if path.is_dir()))
 TARGETS = ("base", *OVERLAYS, *(f"base+{component}" for component in COMPONENTS))
 """Names of what is built: `base+tls` is the base with the component `tls`."""
 
@@ -30,13 +31,13 @@ class BuildFailed(RuntimeError):
 def built(target: str) -> str:
     """The YAML of a target. Raises BuildFailed and ToolMissing."""
     if target == "base":
-        return _build(_K8S / "base")
+        return _build(FOLDER / "base")
     if target in OVERLAYS:
-        return _build(_K8S / "overlays" / target)
+        return _build(FOLDER / "overlays" / target)
     with tempfile.TemporaryDirectory() as folder:
         # Kustomize takes nothing by an absolute path.
         base, component = (
-            os.path.relpath(_K8S / path, folder) for path in ("base", f"components/{target.partition('+')[2]}")
+            os.path.relpath(FOLDER / path, folder) for path in ("base", f"components/{target.partition('+')[2]}")
         )
         made = {"namespace": _NAMESPACE, "resources": [base], "components": [component]}
         Path(folder, "kustomization.yaml").write_text(yaml.safe_dump(made), encoding="utf-8")

@@ -21,9 +21,9 @@ def selectors(manifests: Manifests) -> Iterator[str]:
         yield from _budget(workload, labels, manifests)
     for pod in manifests.pods:
         yield from _spread(pod)
-        for policy in manifests.of_kind("PodDisruptionBudget"):
-            if policy["spec"].get("maxUnavailable") == 0:
-                yield f"PodDisruptionBudget {policy['metadata']['name']}: no node could ever be drained"
+    for policy in manifests.of_kind("PodDisruptionBudget"):
+        if policy["spec"].get("maxUnavailable") == 0:
+            yield f"PodDisruptionBudget {policy['metadata']['name']}: no node could ever be drained"
     names = [(each["kind"], each["metadata"]["name"]) for each in manifests.of_kind(*WORKLOADS)]
     yield from (f"{kind} {name}: twice" for kind, name in names if names.count((kind, name)) > 1)
 
