@@ -15,6 +15,7 @@ from cli.commands.audit import audit
 from cli.commands.authors import authors
 from cli.commands.calibrate import calibrate
 from cli.commands.capture import capture
+from cli.commands.conformance import conformance
 from cli.commands.context import context
 from cli.commands.correct import correct
 from cli.commands.curate import curate
@@ -96,6 +97,7 @@ app.command("watch", epilog=EXIT_CODES_HELP)(watch)
 app.command("calibrate", epilog=EXIT_CODES_HELP)(calibrate)
 app.command("health", epilog=EXIT_CODES_HELP)(health)
 app.command("doctor", epilog=EXIT_CODES_HELP)(doctor)
+app.command("conformance", epilog=EXIT_CODES_HELP)(conformance)
 app.command("token", epilog=EXIT_CODES_HELP)(token)
 app.command("status", epilog=EXIT_CODES_HELP)(status)
 app.add_typer(audit, name="audit", epilog=EXIT_CODES_HELP)
