@@ -3,8 +3,7 @@ each statement of a traced call, by its name. Neither the text of a statement no
 """
 
 import time
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from typing import Any, Protocol
 from weakref import WeakSet
 
@@ -105,15 +104,3 @@ def _leave_span(ended: Ended) -> None:
         # Its type alone: a driver's message may quote the row that it refused.
         span.set_status(Status(StatusCode.ERROR, type(ended.exception).__name__))
     span.end(now_ns)
-
-
-@contextmanager
-def consistency_wait() -> Iterator[None]:
-    """Measures a wait for a replica."""
-    begun = time.perf_counter()
-    try:
-        yield
-    except Exception:
-        consistency_wait_s.labels("failed").observe(time.perf_counter() - begun)
-        raise
-    consistency_wait_s.labels("met").observe(time.perf_counter() - begun)
