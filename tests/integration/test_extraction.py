@@ -193,6 +193,7 @@ async def test_what_goes_wrong_with_a_message(
         assert (await loop.run_once()).ends == (end,) * len(FAULTS)
         await due(queuing)
     assert (await loop.run_once()).ends == ()
+    assert registry.get_sample_value("palimpsest_extraction_dead_letters") == len(FAULTS)
 
     asked = reads.GetExtractionQueueRequest(namespace=NAMESPACE)
     told = (await reader.GetExtractionQueue(asked)).queue
@@ -370,6 +371,19 @@ async def test_the_loop_of_a_running_writer(dsn: str, stub: Stub) -> None:
             while await queue(writer):  # noqa: ASYNC110
                 await asyncio.sleep(0.01)
         assert len(await facts(writer)) == 1
+
+
+async def test_the_queue_is_measured(queuing: Writer, loops: Loops) -> None:
+    """OP-3, CP-5: how many messages wait, and how long the oldest one has, when some are claimed; then none."""
+    await capture(queuing, message("1", SAID), message("2", SAID))
+    await queuing.rows("UPDATE extraction_queue SET enqueued_at = now() - interval '2 hours'")
+    loop = loops.made()
+    await loop.run_once()
+    assert registry.get_sample_value("palimpsest_extraction_queue_depth") == 2
+    assert 7_200 <= (registry.get_sample_value("palimpsest_extraction_queue_age_seconds") or 0) < 10_000
+    await loop.run_once()
+    assert registry.get_sample_value("palimpsest_extraction_queue_depth") == 0
+    assert registry.get_sample_value("palimpsest_extraction_queue_age_seconds") == 0
 
 
 async def test_the_queue_is_told(queuing: Writer, reader: ReaderServiceStub) -> None:
