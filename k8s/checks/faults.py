@@ -120,6 +120,15 @@ def _boundless(draft: Draft) -> None:
     volume["emptyDir"] = {}
 
 
+def _misspelt_grants(draft: Draft) -> None:
+    [volume] = [each for each in draft.pod("reader")["volumes"] if each["name"] == "grants"]
+    volume["secret"]["secretName"] = "palimpsest-grant"
+
+
+def _twice(draft: Draft) -> None:
+    draft.documents.append(draft.get("Deployment", "palimpsest-reader"))
+
+
 def _secret(draft: Draft) -> None:
     draft.documents.append({"apiVersion": "v1", "kind": "Secret", "metadata": {"name": "palimpsest-grants"}})
 
@@ -153,9 +162,11 @@ FAULTS = (
     Fault("a pooler's cluster is not there", "references", "Pooler palimpsest-postgres-pooler: there is no such cluster", _of("Pooler", "palimpsest", "spec", "cluster", "name", "postgres")),
     Fault("a claim is not there", "references", "no claim palimpsest-models", _without("PersistentVolumeClaim", "palimpsest-models"), "gpu"),
     Fault("a mounted config map is not there", "references", "no config map palimpsest-postgres-logins", _without("ConfigMap", "palimpsest-postgres-logins"), "dev"),
+    Fault("a mounted secret is misspelt", "references", "nobody brings a secret palimpsest-grant", _misspelt_grants),
     Fault("a mount is of no volume", "references", "no volume temporary", _in(_reader, "volumeMounts", 0, "name", "temporary")),
     Fault("a login's secret is misspelt", "references", "Cluster palimpsest-postgres: nobody brings a secret palimpsest-db", _of("Cluster", "palimpsest-postgres", "spec", "managed", "roles", 2, "passwordSecret", "name", "palimpsest-db")),
     Fault("a login is in no role that there is", "references", "no role palimpsest_wrtier", _of("Cluster", "palimpsest-postgres", "spec", "managed", "roles", 2, "inRoles", ["palimpsest_wrtier"])),
+    Fault("a cluster's priority class is nobody's", "references", "Cluster palimpsest-postgres: no such priority class", _of("Cluster", "palimpsest-postgres", "spec", "priorityClassName", "high")),
     Fault("a setting is misspelt", "settings", "PALIMPSEST_DRAIN_SECONDS is no setting", lambda draft: draft.settings("service").update(PALIMPSEST_DRAIN_SECONDS="5")),
     Fault("a setting is another service's", "settings", "Deployment palimpsest-embedder: PALIMPSEST_DSN is no setting", lambda draft: draft.settings("embedder").update(PALIMPSEST_DSN="x")),
     Fault("a setting that must be there is not", "settings", "PALIMPSEST_DSN is not set", _no_dsn),
@@ -178,6 +189,9 @@ FAULTS = (
     Fault("a policy's pods are misspelt", "selectors", "NetworkPolicy reader-to-database peer", _of("NetworkPolicy", "reader-to-database", "spec", "egress", 0, "to", 0, "podSelector", "matchLabels", {"palimpsest-db": "true"})),
     Fault("a deployment's selector is about others", "selectors", "its selector is not about its own pods", _in(_deployment, "selector", "matchLabels", {"app": "reader"})),
     Fault("all pods may be on one node", "selectors", "is not spread over zones and nodes", _in(_pod, "topologySpreadConstraints", [])),
+    Fault("a service is about no pods", "selectors", "Service palimpsest-reader: selects no pod", _of("Service", "palimpsest-reader", "spec", "selector", {"app": "reader"})),
+    Fault("a policy is about no pods", "selectors", "NetworkPolicy reader-to-database: selects no pod", _of("NetworkPolicy", "reader-to-database", "spec", "podSelector", "matchLabels", {"app": "reader"})),
+    Fault("a workload is there twice", "selectors", "Deployment palimpsest-reader: twice", _twice),
     Fault("an autoscaler scales nothing", "autoscaling", "there is no reader", _of("HorizontalPodAutoscaler", "palimpsest-reader", "spec", "scaleTargetRef", "name", "reader")),
     Fault("an autoscaler is set back by each apply", "autoscaling", "would be set back", _in(_deployment, "replicas", 2)),
     Fault("an autoscaler's metric is nobody's", "autoscaling", "makes palimpsest_queue_tokens", _of("HorizontalPodAutoscaler", "palimpsest-embedder", "spec", "metrics", 1, "pods", "metric", "name", "palimpsest_queue_tokens")),
