@@ -18,6 +18,7 @@ from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
 
 from services.reader.service import build_service
 from services.reader.settings import ReaderSettings
+from services.reader.watch import feed
 from services.writer.touch_loop import TouchLoop
 from shared.database import Database
 from shared.settings import DatabaseSettings
@@ -96,6 +97,43 @@ async def test_what_comes_into_sight_and_goes_out_of_it(writer: Writer, stub: Re
     resumed = await watch(stub, "outsider", cursor=outsider.changes[0].cursor)
     await resumed.until(lambda seen: ("REMOVED", fact_id(said)) in seen.told() and "thing:box" not in seen.things)
     await asyncio.gather(outsider.stop(), mate.stop(), resumed.stop())
+
+
+@pytest.mark.parametrize("at_once", [2, 20_000])
+async def test_both_ends_go_out_of_sight_one_after_another(
+    writer: Writer, stub: ReaderServiceStub, monkeypatch: pytest.MonkeyPatch, at_once: int
+) -> None:
+    """RE-13: the fact between them is removed with the first, though whoever reads that late finds both gone."""
+    monkeypatch.setattr(feed, "CHANGES_AT_ONCE", at_once)
+    said = fact("thing:left", "NEAR", "thing:right")
+    outsider = await watch(stub, "outsider")
+    await writer.record(observation("1", entity("thing:left"), entity("thing:right"), said))
+    await outsider.until_seen(fact_id(said))
+    await outsider.stop()
+    await writer.record(observation("2", entity("thing:left", scopes=CREW), minutes=1))
+    await writer.record(observation("3", entity("thing:right", scopes=CREW), minutes=2))
+    await writer.record(observation("4", entity("thing:end")))
+    resumed = await watch(stub, "outsider", cursor=outsider.cursor)
+    await resumed.until_seen("thing:end")
+    assert ("REMOVED", fact_id(said)) in resumed.told()
+    await resumed.stop()
+
+
+async def test_ends_that_were_never_in_sight_together(writer: Writer, stub: ReaderServiceStub) -> None:
+    """AC-6: a fact that was hidden all the time is not removed either, though each of its ends was seen once."""
+    said = fact("thing:left", "NEAR", "thing:right")
+    await writer.record(observation("1", entity("thing:left"), entity("thing:right", scopes=CREW), said))
+    outsider = await watch(stub, "outsider")
+    await outsider.stop()
+    await writer.record(observation("2", entity("thing:left", scopes=CREW), minutes=1))
+    await writer.record(observation("3", entity("thing:right", scopes=["project:open"]), minutes=2))
+    await writer.record(observation("4", entity("thing:right", scopes=CREW), minutes=3))
+    await writer.record(observation("5", entity("thing:end")))
+    resumed = await watch(stub, "outsider", cursor=outsider.cursor)
+    await resumed.until_seen("thing:end")
+    assert {("REMOVED", "thing:left"), ("REMOVED", "thing:right")} <= set(resumed.told())
+    assert fact_id(said) not in {key for _, key in resumed.told()}
+    await resumed.stop()
 
 
 async def test_evidence_that_one_may_see_comes_and_goes(writer: Writer, stub: ReaderServiceStub) -> None:

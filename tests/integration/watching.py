@@ -14,6 +14,7 @@ import grpc
 import grpc.aio
 import pytest
 from palimpsest.v1 import reader_service_pb2 as pb
+from palimpsest.v1.entity_pb2 import Entity
 from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
 from palimpsest.v1.retrieval_pb2 import Change, ChangeType, ItemKind
 
@@ -75,7 +76,11 @@ class Watcher:
         """What is known under a key of which only the hash is left."""
         if not key_hash:
             return []
-        return [key for key in self.things if sha256(key.removesuffix("#text").encode()).hexdigest() == key_hash]
+        return [
+            key
+            for key, thing in self.things.items()
+            if isinstance(thing, Entity) and sha256(thing.natural_key.encode()).hexdigest() == key_hash
+        ]
 
     def told(self) -> list[tuple[str, str]]:
         """What happened to what, in order."""

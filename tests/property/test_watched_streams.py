@@ -154,6 +154,7 @@ async def test_a_stream_adds_up_to_what_is_read(
         for caller, task in zip(CALLERS, following, strict=True):
             watcher = await task
             expected, found = less_time(await read(stub, caller)), less_time(watcher.things)
-            assert sorted(found) == sorted(expected), caller
+            told = {key: [each for each in watcher.told() if each[1] == key] for key in set(found) ^ set(expected)}
+            assert sorted(found) == sorted(expected), (caller, told)
             for key, thing in expected.items():
                 assert found[key] == thing, (caller, key, watcher.things[key])

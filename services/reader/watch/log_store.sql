@@ -151,41 +151,75 @@ entity_items AS (
 ),
 fact_candidates AS (
     SELECT event.item_key, bool_or(event.is_new OR event.was_seen IS false) AS is_new,
-        bool_or(event.was_seen IS NOT NULL) AS is_relabelled, max(event.known_at) AS shown_at,
-        max(event.known_at) FILTER (WHERE event.was_seen) AS hidden_at, bool_or(event.was_seen) AS was_seen,
-        -- What was noted when it was erased tells of its ends, too; it and they may be there again since.
-        EXISTS (
-            SELECT FROM touched AS t
-            WHERE t.kind = 2 AND t.is_erased AND t.was_seen AND t.item_key = event.item_key) AS was_erased
+        bool_or(event.was_seen IS NOT NULL) AS is_relabelled, max(event.known_at) AS shown_at
     FROM fact_events AS event GROUP BY event.item_key
 ),
-fact_items AS (
-    SELECT 2 AS rank, c.item_key, c.is_new, c.is_relabelled, false AS is_erased_key, c.shown_at,
-        -- Where the caller could see all of it before: itself, its ends and something that it rests on.
-        CASE WHEN coalesce(c.was_seen, f.fact_id IS NOT NULL AND visible(f.restricting, $2, $3) AND NOT f.withdrawn)
-            AND (c.was_erased OR NOT EXISTS (
+-- When a fact that the caller sees no longer may have gone out of sight: it changed, what it rests on, or one of its ends.
+fact_losses AS (
+    SELECT item_key, known_at, is_erased FROM touched WHERE kind = 2 AND what < 3 AND was_seen
+    UNION
+    SELECT fe.fact_id, t.known_at, false
+    FROM touched AS t JOIN fact_evidence AS fe ON fe.namespace = $1 AND fe.observation_id = t.item_key
+    WHERE t.kind = 0 AND t.was_seen
+    UNION
+    SELECT f.fact_id, turned.known_at, false
+    FROM turned JOIN facts AS f ON f.namespace = $1 AND f.subject_key = turned.item_key WHERE turned.is_admitted
+    UNION
+    SELECT f.fact_id, turned.known_at, false
+    FROM turned JOIN facts AS f ON f.namespace = $1 AND f.object_key = turned.item_key WHERE turned.is_admitted
+),
+-- Of these the moments right before which the caller could see all of it: itself, its ends and something that it rests on, each as
+-- the first note since then tells, or as it is now. By now is after the span: what hid it may have been several changes.
+fact_hidden AS (
+    SELECT loss.item_key, max(loss.known_at) AS hidden_at
+    FROM fact_losses AS loss LEFT JOIN facts AS f ON f.namespace = $1 AND f.fact_id = loss.item_key
+    WHERE CASE
+        -- What was noted when it was erased tells of its ends, too; it and they may be there again since.
+        WHEN loss.is_erased THEN true
+        WHEN f.fact_id IS NULL THEN false
+        ELSE coalesce(
+            (
+                SELECT admits(t.audience, $8, $3) AND NOT t.was_withdrawn
+                FROM touched_items AS t JOIN changes AS c USING (namespace, change_id)
+                WHERE t.namespace = $1 AND t.kind = 2 AND t.what = 1 AND t.item_key = f.fact_id
+                  AND c.known_at >= loss.known_at
+                ORDER BY c.known_at, t.touch_id LIMIT 1), visible(f.restricting, $2, $3) AND NOT f.withdrawn)
+            AND coalesce((
+                SELECT admits(t.audience, $8, $3)
+                FROM touched_items AS t JOIN changes AS c USING (namespace, change_id)
+                WHERE t.namespace = $1 AND t.kind = 3 AND t.what = 1 AND t.item_key = f.subject_key
+                  AND c.known_at >= loss.known_at
+                ORDER BY c.known_at, t.touch_id LIMIT 1), NOT EXISTS (
                 SELECT FROM entities AS e
-                WHERE e.namespace = $1 AND e.natural_key IN (f.subject_key, f.object_key)
-                  AND NOT visible(e.restricting, $2, $3)
-                  AND NOT EXISTS (SELECT FROM turned WHERE turned.item_key = e.natural_key AND turned.is_admitted)))
-            AND ($3 OR struck.at IS NOT NULL OR EXISTS (
-                SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
-                WHERE fe.namespace = $1 AND fe.fact_id = c.item_key AND visible(o.restricting, $2, $3)
-                  AND (NOT o.withdrawn OR EXISTS (
-                    SELECT FROM touched AS t WHERE t.kind = 0 AND t.was_seen AND t.item_key = o.observation_id))))
-        THEN greatest(c.hidden_at, struck.at, gone.at, parted.at) END AS hidden_at
-    FROM fact_candidates AS c
-    LEFT JOIN facts AS f ON f.namespace = $1 AND f.fact_id = c.item_key
-    CROSS JOIN LATERAL (
-        SELECT max(t.known_at) AS at FROM touched AS t
-        WHERE t.kind = 2 AND t.what = 2 AND t.was_seen AND t.item_key = c.item_key) AS struck
-    CROSS JOIN LATERAL (
-        SELECT max(t.known_at) AS at
-        FROM fact_evidence AS fe JOIN touched AS t ON t.kind = 0 AND t.was_seen AND t.item_key = fe.observation_id
-        WHERE fe.namespace = $1 AND fe.fact_id = c.item_key) AS gone
-    CROSS JOIN LATERAL (
-        SELECT max(turned.known_at) AS at FROM turned
-        WHERE turned.is_admitted AND turned.item_key IN (f.subject_key, f.object_key)) AS parted
+                WHERE e.namespace = $1 AND e.natural_key = f.subject_key AND NOT visible(e.restricting, $2, $3)))
+            AND coalesce((
+                SELECT admits(t.audience, $8, $3)
+                FROM touched_items AS t JOIN changes AS c USING (namespace, change_id)
+                WHERE t.namespace = $1 AND t.kind = 3 AND t.what = 1 AND t.item_key = f.object_key
+                  AND c.known_at >= loss.known_at
+                ORDER BY c.known_at, t.touch_id LIMIT 1), NOT EXISTS (
+                SELECT FROM entities AS e
+                WHERE e.namespace = $1 AND e.natural_key = f.object_key AND NOT visible(e.restricting, $2, $3)))
+        END
+        AND ($3 OR EXISTS (
+            SELECT FROM touched_items AS t JOIN changes AS c USING (namespace, change_id)
+            WHERE t.namespace = $1 AND t.kind = 2 AND t.what = 2 AND t.item_key = loss.item_key AND NOT t.was_withdrawn
+              AND admits(t.audience, $8, $3) AND (f.fact_id IS NULL OR loss.is_erased OR c.known_at >= loss.known_at))
+          OR EXISTS (
+            SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
+            JOIN changes AS said ON said.namespace = $1 AND said.change_id = o.change_id AND said.known_at < loss.known_at
+            WHERE fe.namespace = $1 AND fe.fact_id = loss.item_key
+              AND coalesce((
+                SELECT admits(t.audience, $8, $3) AND NOT t.was_withdrawn
+                FROM touched_items AS t JOIN changes AS c USING (namespace, change_id)
+                WHERE t.namespace = $1 AND t.kind = 0 AND t.what = 1 AND t.item_key = o.observation_id
+                  AND c.known_at >= loss.known_at
+                ORDER BY c.known_at, t.touch_id LIMIT 1), visible(o.restricting, $2, $3) AND NOT o.withdrawn)))
+    GROUP BY loss.item_key
+),
+fact_items AS (
+    SELECT 2 AS rank, c.item_key, c.is_new, c.is_relabelled, false AS is_erased_key, c.shown_at, hidden.hidden_at
+    FROM fact_candidates AS c LEFT JOIN fact_hidden AS hidden USING (item_key)
 ),
 items AS (
     SELECT item.*, EXISTS (
@@ -211,7 +245,10 @@ items AS (
 placed AS (
     SELECT rank, item_key, is_visible, is_visible AND coalesce(is_new, false) AS is_new,
         coalesce(is_relabelled, false) AS is_relabelled, is_erased_key,
-        CASE WHEN is_visible THEN shown_at ELSE hidden_at END AS known_at, hashtextextended(item_key, 0) AS place
+        CASE WHEN is_visible THEN shown_at ELSE hidden_at END AS known_at,
+        -- What was erased stands before what is there under the same key since the same change.
+        CASE WHEN is_erased_key THEN hashtextextended(item_key, 0) | (1::bigint << 63)
+            ELSE hashtextextended(item_key, 0) & ~(1::bigint << 63) END AS place
     FROM items
 )
 SELECT * FROM placed
