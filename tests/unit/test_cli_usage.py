@@ -20,7 +20,7 @@ COMMANDS = (
     "trace", "verify",
     "neighbours", "traverse", "facts", "as-of", "history", "correct", "retract", "obsolete", "reconcile", "redact",
     "purge", "rollback-source", "receipt", "scrub", "curate",
-    "calibrate", "health", "status", "token", "vector-index",
+    "calibrate", "conformance", "doctor", "health", "status", "token", "vector-index", "watch",
 )  # fmt: skip
 GROUPS = {
     "audit": ("list", "verify", "append"),

@@ -1,1 +1,1 @@
-"""What is tried, one module for each section of the rules."""
+"""What is tried, one module for each group of rules."""

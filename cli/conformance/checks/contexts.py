@@ -118,7 +118,8 @@ def packs_are_equal(probe: Probe) -> None:
 def a_trace_is_left(probe: Probe) -> None:
     """The trace of a compilation has its query, candidates with their gates, and timings; another id is NOT_FOUND."""
     place = told(probe)
-    answer = place.pack("how often does the gateway retry failed requests?")
+    answer = place.pack("how often does the gateway retry failed requests?", mode="SEARCH_MODE_LEXICAL")
+    expect(answer.pack.items, "the pack is empty")
     if not answer.trace_id:
         raise Unseen("this reader leaves no traces")
     trace = place.ask("GetContextTrace", trace_id=answer.trace_id).trace

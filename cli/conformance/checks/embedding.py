@@ -34,6 +34,9 @@ def texts_become_vectors(probe: Probe) -> None:
     vectors = embedded(probe, _TEXTS)
     same({len(each) for each in vectors}, {model.dimension}, "the dimensions")
     expect(cosine(vectors[0], vectors[1]) > cosine(vectors[0], vectors[2]), "a translation is farther than a recipe")
+    for text, vector in zip(_TEXTS, vectors, strict=True):
+        [alone] = embedded(probe, [text])
+        expect(cosine(alone, vector) > _ALMOST_ONE, "a text of a batch has the vector of another")
     if model.query_prefix != model.passage_prefix:
         [as_query] = embedded(probe, _TEXTS[:1], INPUT_TYPE_QUERY)
         expect(as_query != vectors[0], "a text has one vector as query and as passage")
