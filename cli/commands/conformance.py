@@ -51,7 +51,8 @@ def conformance(
     """Try the rules of the memory on a running deployment, and print how each one stands.
 
     Works in namespaces of its own, purges them at the end, and touches no others. What the token may not do, or what no
-    answer shows, is NOT OBSERVABLE, with the reason. Ends with 1 where a rule is broken.
+    answer shows, is NOT OBSERVABLE, with the reason. Ends with 1 where a rule is broken, with 3 where none
+    could be seen.
     """
     unknown = sorted(set(rule or ()) - set(RULES))
     if unknown:
@@ -69,8 +70,11 @@ def conformance(
             if probe.outsider:
                 probe.outsider.close()
     _say_end(probe, told, done, as_json=as_json)
-    if any(one.verdict is Verdict.FAIL for one in told):
+    verdicts = {one.verdict for one in told}
+    if Verdict.FAIL in verdicts:
         raise typer.Exit(ExitCode.FAILED)
+    if Verdict.PASS not in verdicts:
+        raise typer.Exit(ExitCode.NOTHING)
 
 
 def _run(probe: Probe, rules: "list[str] | tuple[str, ...]", *, as_json: bool) -> list[Outcome]:

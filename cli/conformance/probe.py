@@ -98,7 +98,8 @@ class Place:
         return found
 
     def found(self, query: str, *, caller: Client | None = None, **fields: Any) -> list[str]:
-        """The ids of what a search finds, best first."""
+        """The ids of what a search finds, best first; by words alone unless a mode is given, for vectors come later."""
+        fields.setdefault("mode", "SEARCH_MODE_LEXICAL")
         return [hit.item_id for hit in self.search(query, caller=caller, **fields).hits]
 
     def pack(self, query: str, **fields: Any) -> CompileContextResponse:

@@ -156,6 +156,7 @@ def test_a_caller_without_rights_is_told_so(guarded: Running) -> None:
     assert (rows["OB-1"]["verdict"], rows["NS-2"]["verdict"]) == ("PASS", "NOT OBSERVABLE")
     assert rows["NS-2"]["reason"] == "the token lacks the permission: admin"
     assert all("the token may not purge" in one for one in ended.lines[-1]["cleaned"]["left"])
+    assert conformance(guarded, "--rule=NS-2", PALIMPSEST_TOKEN=OUTSIDER).code == 3, "nothing was seen"
 
 
 @pytest.mark.parametrize("rule", BROKEN_BY_TAKING_ALL_FOR_ONE)

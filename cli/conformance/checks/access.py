@@ -108,12 +108,14 @@ def hidden_nodes_change_no_answer(probe: Probe) -> None:
     place, outsider = probe.place(), probe.other
     open_fact = fact("person:anna", "KNOWS", "person:boris")
     place.say(entity("person:anna", title="Anna"), entity("person:boris", title="Boris"), open_fact)
+    place.embedded()
     before = _asked(place, outsider)
     place.say(
         entity("person:vera", title="Vera Anna"), fact("person:anna", "KNOWS", "person:vera"),
         fact("person:vera", "KNOWS", "person:boris"), link("person:anna", "LINKS_TO", "person:vera"),
         scopes=[f"principal:{place.name}"], content="Anna knows Vera",
     )  # fmt: skip
+    place.embedded()
     after = _asked(place, outsider)
     for rpc, answer in before.items():
         expect(answer == after[rpc], f"{rpc} of the other caller changed with what is hidden from it")

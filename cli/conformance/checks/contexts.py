@@ -2,7 +2,9 @@
 
 import math
 from functools import partial
+from typing import Any
 
+from palimpsest.v1.reader_service_pb2 import CompileContextResponse
 from palimpsest.v1.record_pb2 import RULE_SCOPE_GLOBAL, Rule
 from palimpsest.v1.reference_pb2 import IMPORTANCE_CRITICAL, STATUS_STALE
 from palimpsest.v1.retrieval_pb2 import (
@@ -23,7 +25,7 @@ from cli.conformance.building import at, document, fact, id_of, record
 from cli.conformance.checks.retrieval import told
 from cli.conformance.expecting import expect, invalid, missing, same
 from cli.conformance.outcome import Unseen
-from cli.conformance.probe import Probe
+from cli.conformance.probe import Place, Probe
 from cli.conformance.registry import tries
 
 _WORD = "avocetshale"
@@ -36,10 +38,10 @@ def budgets_are_kept(probe: Probe) -> None:
     for number in range(30):
         text = f"{_WORD} note{number} " + "говорит о разном, and of more. " * (1 + number % 5)
         place.say(document(f"doc:{number}", text), days=number)
-    whole = {item.item_id: item.text for item in place.pack(_WORD, budget=Budget(characters=100_000)).pack.items}
+    whole = {item.item_id: item.text for item in _by_words(place, _WORD, budget=Budget(characters=100_000)).pack.items}
     for budget in (*(Budget(characters=each) for each in (200, 300, 500, 1000, 3000)),
                    *(Budget(tokens=each) for each in (60, 150, 500))):  # fmt: skip
-        pack = place.pack(_WORD, budget=budget).pack
+        pack = _by_words(place, _WORD, budget=budget).pack
         same(pack.characters, len(pack.rendered), "the length that is told")
         unit = budget.WhichOneof("amount") or ""
         used = len(pack.rendered) if unit == "characters" else estimated_tokens(pack.rendered)
@@ -47,7 +49,7 @@ def budgets_are_kept(probe: Probe) -> None:
         expect(all(whole.get(item.item_id) == item.text for item in pack.items), "an item is cut")
         expect(pack.omitted_count and pack.omitted, f"what did not fit {getattr(budget, unit)} {unit} is not told")
         expect(not {item.item_id for item in pack.items} & set(pack.omitted), "what is in is told to be omitted")
-    usual = place.pack(_WORD).pack
+    usual = _by_words(place, _WORD).pack
     expect(len(usual.rendered) <= 2800, f"without a budget a pack has {len(usual.rendered)} characters")
     for budget in (Budget(characters=100), Budget(tokens=1)):
         invalid(partial(place.pack, _WORD, budget=budget), f"budget.{budget.WhichOneof('amount')}")
@@ -62,7 +64,7 @@ def critical_first_unsure_as_such(probe: Probe) -> None:
     place.say(document("doc:a", f"{_WORD} {_WORD} {_WORD} is everywhere"), unsure, sure)
     rule = Rule(text=f"never sell the {_WORD}", scope=RULE_SCOPE_GLOBAL)
     place.say(record("rule:a", f"never sell the {_WORD}", rule=rule, importance=IMPORTANCE_CRITICAL))
-    items = place.pack(_WORD).pack.items
+    items = _by_words(place, _WORD).pack.items
     same(items[0].item_id, "rule:a", "the first item")
     marked = {item.item_id: item.hypothesis for item in items}
     found = marked.get(id_of(place.name, unsure)), marked.get(id_of(place.name, sure))
@@ -80,7 +82,7 @@ def an_item_tells_its_source(probe: Probe) -> None:
     place.say(new, external_id="new", days=5)
     for number in range(12):
         place.say(document(f"doc:{number}", f"anna owns {_WORD} " + f"filler{number} " * 40), days=6)
-    answer = place.pack(f"anna owns {_WORD}", budget=Budget(characters=600))
+    answer = _by_words(place, f"anna owns {_WORD}", budget=Budget(characters=600))
     items = answer.pack.items
     expect(items, "the pack is empty")
     for item in items:
@@ -168,6 +170,11 @@ def sentences_are_verified(probe: Probe) -> None:
     same(found[0].quote, "The gateway retries 3 times", "the quote")
     expect(all(answer[each.start : each.end] == each.sentence for each in found), "a sentence is not where it is said")
     missing(lambda: place.ask("Verify", pack_id="pack-000000000000000000000000", answer="x"))
+
+
+def _by_words(place: Place, query: str, **fields: Any) -> CompileContextResponse:
+    """A pack that does not depend on which vectors have come by now."""
+    return place.pack(query, mode="SEARCH_MODE_LEXICAL", **fields)
 
 
 def estimated_tokens(text: str) -> int:

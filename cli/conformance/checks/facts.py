@@ -137,7 +137,9 @@ def without_evidence_in_no_answer(probe: Probe) -> None:
     place.do("RedactObservation", observation_id=said[1].observation_id)
     same(place.facts(), [], "facts without evidence")
     expect(wanted not in place.found("anna likes tea", keep_irrelevant=True), "a fact without evidence is found")
-    expect(not place.pack("anna likes tea").pack.items, "what lost its evidence is in a pack")
+    expect(
+        not place.pack("anna likes tea", mode="SEARCH_MODE_LEXICAL").pack.items, "what lost its evidence is in a pack"
+    )
 
 
 @tries("FA-9")

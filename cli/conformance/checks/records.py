@@ -62,8 +62,8 @@ def records_are_typed(probe: Probe) -> None:
         held = place.entity(f"{kind}:{_WORD}")
         found = held.kind, held.importance, held.confidence, held.provenance.extracted_by, held.provenance.reviewed_by
         same(found, (kind, IMPORTANCE_HIGH, 0.75, "tool@1", "person:boris"), "the envelope")
-    hits = place.search(_WORD, filter=SearchFilter(item_kinds=[ITEM_KIND_RECORD]), limit=50).hits
-    same({hit.item_id for hit in hits}, {f"{kind}:{_WORD}" for kind in bodies}, "the records that are found")
+    listed = place.found(_WORD, filter=SearchFilter(item_kinds=[ITEM_KIND_RECORD]), limit=50)
+    same(set(listed), {f"{kind}:{_WORD}" for kind in bodies}, "the records that are found")
 
 
 @tries("EN-5")
@@ -110,7 +110,7 @@ def rules_are_for_their_callers(probe: Probe) -> None:
     for name, (rule, fields) in rules.items():
         place.say(record(f"rule:{name}", f"{_WORD} {name}", rule=rule, **fields))
     same(_found(place), {"rule:global", "rule:now"}, "the rules that are given")
-    packed = {item.item_id for item in place.pack(_WORD).pack.items}
+    packed = {item.item_id for item in place.pack(_WORD, mode="SEARCH_MODE_LEXICAL").pack.items}
     same(packed, {"rule:global", "rule:now"}, "the rules in a pack")
 
 

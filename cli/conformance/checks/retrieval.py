@@ -7,6 +7,7 @@ from palimpsest.v1.retrieval_pb2 import (
     ITEM_KIND_CHUNK,
     SIGNAL_GRAPH,
     SIGNAL_LEXICAL,
+    SIGNAL_TIME,
     SIGNAL_TRIGRAM,
     SIGNAL_VECTOR,
     SearchFilter,
@@ -79,9 +80,12 @@ def time_expressions_find(probe: Probe) -> None:
     clock = "2020-06-15T12:00:00+03:00"
     for name, day in (("march", 70), ("may", 135), ("june", 163)):
         place.say(document(f"doc:{name}", "Чинили таймауты шлюза. Timeouts of the gateway were fixed."), days=day)
+    place.embedded()
     for query, wanted in (("что чинили в шлюзе в мае", "may"), ("timeouts fixed last week", "june")):
-        found = place.found(query, caller_time=clock, keep_irrelevant=True)
-        expect(found and found[0].startswith(f"chunk:doc:{wanted}"), f"{query!r} does not prefer what happened then")
+        hits = place.search(query, caller_time=clock, keep_irrelevant=True).hits
+        by_time = [hit.item_id for hit in hits if SIGNAL_TIME in {each.signal for each in hit.signals}]
+        same(by_time, [f"chunk:doc:{wanted}#0"], f"what the time of {query!r} lifts")
+        same(hits[0].item_id, by_time[0], f"what {query!r} finds first")
 
 
 @tries("RE-2")

@@ -53,7 +53,7 @@ def conflicts_are_marked(probe: Probe) -> None:
     place.say(*born, *likes)
     ids = [id_of(place.name, each) for each in born]
     expect(set(ids) <= set(place.facts()), "one side of a conflict is not kept")
-    items = {item.item_id: item for item in place.pack("anna born likes").pack.items}
+    items = {item.item_id: item for item in place.pack("anna born likes", mode="SEARCH_MODE_LEXICAL").pack.items}
     same([sorted(items[each].rival_fact_ids) for each in ids], [[ids[1]], [ids[0]]], "the rivals")
     expect(all(items[each].conflict for each in ids), "a conflict is not marked")
     others = [items[each].conflict for each in (id_of(place.name, one) for one in likes) if each in items]
