@@ -73,8 +73,8 @@ def test_a_sound_deployment_passes(system: Running) -> None:
     assert passed == set(RULES) - set(OUT_OF_SIGHT) - NEEDS_ANOTHER
     assert end["summary"]["FAIL"] == 0
     assert end["cleaned"]["left"] == []
-    names = system.palimpsest("status", "-n", "others", "--json").lines[0]
-    assert int(names["statistics"]["observations"]) == 1
+    status = system.palimpsest("status", "-n", "others", "--json").lines[0]
+    assert int(status["statistics"]["statistics"]["observations"]) == 1
     gone = system.palimpsest("search", "anything", "-n", end["namespace"])
     assert gone.code == 3
 
