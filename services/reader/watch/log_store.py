@@ -93,18 +93,21 @@ class LogStore:
             reach = await connection.fetchrow(_SQL.reach, view.namespace, after.moment, until, changes)
             if reach is None or reach["until"] is None:
                 return [], Position.behind(until)
-            rows = await connection.fetch(
-                _SQL.changed_things,
+            asked = (
                 *_seen(view),
                 after.moment,
                 reach["until"],
                 reach["least"],
                 reach["greatest"],
-                [hashlib.sha256(label.encode()).digest()[:8].hex() for label in view.granted],
                 after.rank,
                 after.place,
                 limit,
             )
+            if reach["is_touched"]:
+                hashes = [hashlib.sha256(label.encode()).digest()[:8].hex() for label in view.granted]
+                rows = await connection.fetch(_SQL.changed_things, *asked, hashes)
+            else:
+                rows = await connection.fetch(_SQL.written_things, *asked)
             found = [Found.of(row) for row in cast(list[Row], rows)]
             return found, found[-1].position if len(found) == limit else Position.behind(reach["until"])
 
