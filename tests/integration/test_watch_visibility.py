@@ -13,7 +13,7 @@ import pytest
 from palimpsest.client import AsyncClient
 from palimpsest.errors import details_of
 from palimpsest.v1 import writer_service_pb2 as writes
-from palimpsest.v1.reader_service_pb2 import WatchResponse
+from palimpsest.v1.reader_service_pb2 import WatchRequest, WatchResponse
 from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
 
 from services.reader.service import build_service
@@ -168,6 +168,18 @@ async def test_grants_that_change_end_the_stream(writer: Writer, stub: ReaderSer
         grpc.StatusCode.UNAUTHENTICATED,
     ]
     assert details_of(ends[0]).reason == "CURSOR_EXPIRED"
+
+
+async def test_a_cursor_is_good_for_equal_labels_only(writer: Writer, stub: ReaderServiceStub) -> None:
+    """RE-13: who sees something else would miss what that hid or showed: OUT_OF_RANGE, and so for another namespace."""
+    mate, elsewhere = await watch(stub, "mate"), await watch(stub, "outsider", namespace="elsewhere")
+    for cursor in (mate.cursor, elsewhere.cursor):
+        call = stub.Watch(
+            WatchRequest(namespace=NAMESPACE, cursor=cursor), metadata=(("authorization", "Bearer outsider"),)
+        )
+        error = await failure(call)
+        assert (error.code(), details_of(error).reason) == (grpc.StatusCode.OUT_OF_RANGE, "CURSOR_EXPIRED")
+    await asyncio.gather(mate.stop(), elsewhere.stop())
 
 
 async def test_clients_go_on_by_themselves(writer: Writer) -> None:
