@@ -197,6 +197,8 @@ async def test_times_at_the_edges(writer, seconds, nanos, stored):
     recorded = await writer.record(said)
     row = await writer.row("SELECT * FROM observations")
     assert row["occurred_at"] == stored
+    # As it is read back.
+    assert said.__class__.FromString(row["message"]).occurred_at.nanos == stored.microsecond * 1_000
     assert (await writer.row("SELECT observed_at, valid_from FROM facts")) == {
         "observed_at": stored,
         "valid_from": stored,
