@@ -13,6 +13,7 @@ import promql_parser
 import pytest
 import yaml
 from prometheus_client import Counter, Gauge, Histogram
+from typer.main import get_command
 
 from cli.main import app
 from observability.alerts import PLAIN, SOURCE, plain_rules
@@ -174,5 +175,7 @@ def test_the_handbook_names_commands_and_variables_that_there_are() -> None:
     assert typed <= commands
     assert len(typed) > 10
     known = set(re.findall(r"^\| `(PALIMPSEST_\w+)`", settings_table(), re.MULTILINE))
+    # What the command line reads, as its help says.
+    known |= {str(each.envvar) for each in get_command(app).commands["conformance"].params if each.envvar}
     named = set(re.findall(r"`(PALIMPSEST_[A-Z_]+)(?:=[^`]*)?`", text))
     assert named <= known

@@ -28,8 +28,8 @@ RICH = (
 class Watched(Database):
     """Counts transactions, and the statements that need none."""
 
-    def __init__(self, settings):
-        super().__init__(settings)
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
         self.transactions, self.statements = 0, 0
 
     async def located_transaction(self, work, **options):

@@ -76,8 +76,8 @@ CROSSINGS = {
 class Pausing(Database):
     """Waits before each commit to be let go on."""
 
-    def __init__(self, settings):
-        super().__init__(settings)
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
         self.written, self.go_on = asyncio.Event(), asyncio.Event()
 
     async def located_transaction(self, work, **options):

@@ -19,8 +19,8 @@ CALLS = 32
 class Gated(Database):
     """Lets no transaction commit before it is told to, and counts them."""
 
-    def __init__(self, settings):
-        super().__init__(settings)
+    def __init__(self, *arguments):
+        super().__init__(*arguments)
         self.begun, self.is_written, self.go_on = 0, asyncio.Event(), asyncio.Event()
 
     async def located_transaction(self, work, **options):

@@ -46,6 +46,8 @@ from tests.integration.writing import (
     serving,
 )
 
+LAG, FAILURES = "palimpsest_watch_lag_seconds", "palimpsest_watch_poll_failures_total"
+
 SEES_ALL = View(NAMESPACE, ("principal:local",), sees_all=True)
 
 
@@ -132,6 +134,7 @@ async def test_nothing_comes_before_what_was_told(writer: Writer, stub: ReaderSe
         with pytest.raises(TimeoutError):
             async with asyncio.timeout(0.3):
                 await watcher.until_seen("thing:late")
+        await eventually(lambda: (registry.get_sample_value(LAG) or 0) > 0)
     # The read that was given up took nothing: a call is read by one at a time, so a new stream goes on.
     resumed = await watch(stub, cursor=watcher.cursor)
     await resumed.until_seen("thing:early", "thing:late")
@@ -139,7 +142,21 @@ async def test_nothing_comes_before_what_was_told(writer: Writer, stub: ReaderSe
     assert keys == ["thing:early", "thing:late"]
     moments = [each.committed_at.ToMicroseconds() for each in resumed.changes]
     assert moments == sorted(moments)
+    await eventually(lambda: registry.get_sample_value(LAG) == 0)
     await resumed.stop()
+
+
+async def test_a_log_that_cannot_be_read_for_a_while(writer: Writer, stub: ReaderServiceStub) -> None:
+    """RE-13, OP-1: looks fail meanwhile and are counted; what was committed by then is told once they do not."""
+    watcher = await watch(stub)
+    failed = registry.get_sample_value(FAILURES) or 0
+    await query(writer.dsn, "ALTER TABLE changes RENAME TO changes_elsewhere")
+    await eventually(lambda: (registry.get_sample_value(FAILURES) or 0) > failed)
+    await query(writer.dsn, "ALTER TABLE changes_elsewhere RENAME TO changes")
+    await writer.record(observation("1", entity("thing:1")))
+    resumed = await watch(stub, cursor=watcher.cursor)
+    await resumed.until_seen("thing:1")
+    await asyncio.gather(watcher.stop(), resumed.stop())
 
 
 async def test_a_long_transaction_holds_nothing_up(writer: Writer, stub: ReaderServiceStub) -> None:
