@@ -40,6 +40,8 @@ EXAMPLES: list[PalimpsestError] = [
     errors.UnknownEnd("facts[0].object"),
     errors.ReplicaBehind(250),
     errors.ConsistencyTokenForeign("timeline"),
+    errors.CursorExpired("2026-08-07T12:00:00Z"),
+    errors.ServerStopping(),
     errors.Internal("0" * 32),
 ]
 
