@@ -467,7 +467,7 @@ def wrong_email(rng: random.Random) -> str:
         f"pkg@^{digits(rng, 1)}.0.0-beta.1",
         f"react@18.{digits(rng, 1)}.0-rc.next",
         f"x@@example{digits(rng, 1)}",
-        f"docker.io/app@v{digits(rng, 1)}.2",
+        f"images.example/app@v{digits(rng, 1)}.2",
     )
     return rng.choice(forms)
 
