@@ -32,7 +32,7 @@ def watch(
     With --json a line is a message as it came, with its cursor; else the last cursor is told at the end.
     """
     with connected(target, data) as connection:
-        latest = cursor
+        latest = ""
         try:
             for response in connection.client.watch(namespace, cursor=cursor, scopes=scopes or ()):
                 _say(response, as_json=as_json)
