@@ -47,6 +47,7 @@ from tests.integration.writing import (
 )
 
 LAG, FAILURES = "palimpsest_watch_lag_seconds", "palimpsest_watch_poll_failures_total"
+CATCH_UPS = "palimpsest_watch_catch_ups_total"
 
 SEES_ALL = View(NAMESPACE, ("principal:local",), sees_all=True)
 
@@ -351,16 +352,37 @@ async def test_a_slow_one_delays_nobody_and_loses_nothing(
 ) -> None:
     """RE-13: what is kept is bounded; who reads nothing for long reads it from the log."""
     monkeypatch.setattr(feed, "MOST_KEPT", 4)
+    before = registry.get_sample_value(CATCH_UPS) or 0
     slow, quick = await watch(stub), await watch(stub)
-    long = "word " * 40_000
+    long = f'["{"x" * 200_000}"]'
     for number in range(60):
-        await writer.record(observation(str(number), entity(f"thing:{number}"), content=long))
+        await writer.record(observation(str(number), entity(f"thing:{number}"), data=long))
         await quick.until_seen(f"thing:{number}")
     await slow.until_seen(*(f"thing:{number}" for number in range(60)))
     told = [key_of(each) for each in slow.changes]
     assert len(told) == len(set(told))
-    assert (registry.get_sample_value("palimpsest_watch_catch_ups_total") or 0) > 0
+    assert (registry.get_sample_value(CATCH_UPS) or 0) > before
     await asyncio.gather(slow.stop(), quick.stop())
+
+
+async def test_who_reads_the_log_slowly_holds_nobody_up(writer: Writer) -> None:
+    """RE-13: those who catch up take turns, though all are as many as may read at a time, and take nothing."""
+    said = [observation(str(number), data=f'["{"x" * 1_000_000}"]') for number in range(40)]
+    for each in said:
+        await writer.record(each)
+    since = Timestamp()
+    since.FromDatetime(datetime.now(UTC) - timedelta(hours=1))
+    async with readers(writer.dsn, watch_reads=1) as stub:
+        before = registry.get_sample_value(CATCH_UPS) or 0
+        slow = await watch(stub, since=since)
+        await eventually(lambda: (registry.get_sample_value(CATCH_UPS) or 0) > before)
+        quick = await watch(stub)
+        await writer.record(observation("late", entity("thing:late")))
+        await quick.until_seen("thing:late")
+        assert not slow.changes
+        await slow.until_seen("thing:late")
+        assert set(map(observation_id, said)) <= set(slow.things)
+        await asyncio.gather(slow.stop(), quick.stop())
 
 
 async def test_a_thousand_watchers(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:
