@@ -124,6 +124,22 @@ async def test_the_first_cursor_is_enough(writer: Writer, stub: ReaderServiceStu
     await resumed.stop()
 
 
+async def test_a_stream_goes_on_within_what_was_committed_at_once(writer: Writer, stub: ReaderServiceStub) -> None:
+    """RE-13: by the cursor of each change of the latest commit comes the rest of it, though nothing came after."""
+    begun = await watch(stub)
+    await writer.record(observation("1", entity("thing:1"), entity("thing:2"), fact("thing:1", "NEAR", "thing:2")))
+    await begun.until_seen("thing:1", "thing:2", fact_id(fact("thing:1", "NEAR", "thing:2")))
+    whole = [key_of(each) for each in begun.changes]
+    assert len(whole) == 4
+    assert len({each.committed_at.ToMicroseconds() for each in begun.changes}) == 1
+    for place in range(3):
+        resumed = await watch(stub, cursor=begun.changes[place].cursor)
+        await resumed.until_seen(*whole[place + 1 :])
+        assert [key_of(each) for each in resumed.changes] == whole[place + 1 :]
+        await resumed.stop()
+    await begun.stop()
+
+
 async def test_nothing_comes_before_what_was_told(writer: Writer, stub: ReaderServiceStub) -> None:
     """RE-13: what has its moment and is not committed yet holds up what is later, and is told first, however slow."""
     watcher = await watch(stub)
