@@ -195,11 +195,6 @@ async def test_what_is_not_there_is_not_found(reader: ReaderServiceStub, method:
     assert caught.value.code() is grpc.StatusCode.NOT_FOUND
 
 
-async def test_what_is_not_built_yet_is_unimplemented(reader: ReaderServiceStub) -> None:
-    changes = reader.Watch(pb.WatchRequest(namespace=NAMESPACE))
-    assert await changes.code() is grpc.StatusCode.UNIMPLEMENTED
-
-
 # --- Sources and chunks ----------------------------------------------------------------------------------------------
 
 
