@@ -114,7 +114,7 @@ def changes(table: str) -> list[str]:
     ]
 
 
-NAMELESS = {"schema_migrations", "embedding_spaces"}
+NAMELESS = {"schema_migrations", "embedding_spaces", "cursor_secret"}
 SCHEMA_CHANGES = (
     "CREATE TABLE extra (a text)",
     "CREATE FUNCTION extra() RETURNS text LANGUAGE sql AS 'SELECT 1::text'",
