@@ -74,6 +74,8 @@ class Traffic:
         self.stopped = asyncio.Event()
         self.searched: list[str] = []
         """Whose vectors each search compared, in the order of the answers."""
+        self._since: list[str] = []
+        """The same, of those that began since the last call of `later`."""
         self.wrong: list[object] = []
         self.written = 0
 
@@ -82,19 +84,21 @@ class Traffic:
         number = offset
         while not self.stopped.is_set():
             number = (number + 1) % GROUPS
+            since = self._since
             found = await self._running.search(query(number))
             raw = [score.raw for hit in found.hits for score in hit.signals]
             if {hit.chunk.text for hit in found.hits} != texts(number) or found.degraded or min(raw) < 0.5:
                 self.wrong.append((number, len(found.hits), found.degraded, min(raw, default=0)))
             self.searched.append(found.fingerprint)
+            since.append(found.fingerprint)
 
     async def later(self) -> list[str]:
-        """What ten searches compared, less those that had begun before the call."""
-        start = len(self.searched) + SEARCHERS
+        """What ten searches compared that begin after the call, however long earlier ones take."""
+        self._since = []
         async with asyncio.timeout(60):
-            while len(self.searched) < start + 10:  # noqa: ASYNC110 - answers have no event
+            while len(self._since) < 10:  # noqa: ASYNC110 - answers have no event
                 await asyncio.sleep(0.02)
-        return self.searched[start:]
+        return list(self._since)
 
     async def write(self) -> None:
         """Writes one text after the other, about something else."""
