@@ -8,6 +8,7 @@ import grpc.aio
 
 from services.writer.applier import Applier
 from services.writer.audit.grants_loop import GrantsLoop
+from services.writer.clearing_loop import EXPIRED_TRACES, OLD_NOTES, ClearingLoop
 from services.writer.curation_loop import CurationLoop
 from services.writer.documents.servicer import STORED_MESSAGES
 from services.writer.embedder_client import EmbedderClients
@@ -18,8 +19,6 @@ from services.writer.messages import assertion_count
 from services.writer.retention import Redactor
 from services.writer.servicer import WriterServicer, register_servicer
 from services.writer.settings import WriterSettings
-from services.writer.touch_loop import TouchLoop
-from services.writer.trace_loop import TraceLoop
 from shared.database import Database
 from shared.errors import PalimpsestError
 from shared.interceptors.personal_data import PersonalData
@@ -93,7 +92,8 @@ class _Writer:
         while not self._migrated:
             self._migrated = await self._migrate()
         loops = (self._embed(), self._curate(), self._extract(), self._tell_of_grants())
-        await asyncio.gather(*loops, TraceLoop(self._database).run(), TouchLoop(self._database).run())
+        clearing = (ClearingLoop(self._database, each).run() for each in (EXPIRED_TRACES, OLD_NOTES))
+        await asyncio.gather(*loops, *clearing)
 
     async def _tell_of_grants(self) -> None:
         if self._settings.server.auth_grants_file is not None:

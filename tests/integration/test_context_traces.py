@@ -19,7 +19,7 @@ from services.reader.contexts.trace_store import Trace, TraceStore
 from services.reader.queries.get_context_trace import get_context_trace
 from services.reader.store import Store
 from services.reader.view import View
-from services.writer.trace_loop import TraceLoop
+from services.writer.clearing_loop import EXPIRED_TRACES, ClearingLoop
 from shared.database import Database
 from shared.errors import NotFound
 from tests.integration.compiling import compiled, trace_of
@@ -164,7 +164,7 @@ async def test_expired_traces_are_dropped(seed: Seed, database: Database) -> Non
     for number in range(5):
         await left(database, view, "alice", trace_id=f"trace-{number}")
     await seed.connection.execute("UPDATE context_traces SET expires_at = now() WHERE trace_id <> 'trace-4'")
-    loop = TraceLoop(database, most=3)
+    loop = ClearingLoop(database, EXPIRED_TRACES, most=3)
 
     assert [await loop.run_once() for _ in range(3)] == [3, 1, 0]
     assert [row["trace_id"] for row in await seed.connection.fetch("SELECT trace_id FROM context_traces")] == [

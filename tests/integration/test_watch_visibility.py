@@ -19,7 +19,7 @@ from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
 from services.reader.service import build_service
 from services.reader.settings import ReaderSettings
 from services.reader.watch import feed
-from services.writer.touch_loop import TouchLoop
+from services.writer.clearing_loop import OLD_NOTES, ClearingLoop
 from shared.database import Database
 from shared.settings import DatabaseSettings
 from tests.integration.watching import failure, readers, watch
@@ -222,6 +222,6 @@ async def test_what_old_cursors_needed_is_dropped(writer: Writer) -> None:
         notes[0]["touch_id"],
     )
     database = Database.open(DatabaseSettings(dsn=writer.dsn, pool_max=1))
-    assert await TouchLoop(database).run_once() == 1
+    assert await ClearingLoop(database, OLD_NOTES).run_once() == 1
     await database.close()
     assert await query(writer.dsn, "SELECT touch_id FROM touched_items") == notes[1:]
