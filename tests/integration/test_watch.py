@@ -27,9 +27,11 @@ from services.reader.view import View
 from services.reader.watch import cursor as cursors
 from services.reader.watch import feed
 from services.reader.watch.cursor import Origin
+from services.reader.watch.hub import Hub
 from services.reader.watch.log_store import LogStore
 from services.reader.watch.position import Position
 from shared.database import Database
+from shared.errors import ServerStopping
 from shared.settings import DatabaseSettings
 from shared.telemetry import registry
 from tests.integration.serving import eventually
@@ -352,6 +354,26 @@ async def test_a_server_that_stops_says_so(writer: Writer) -> None:
         resumed = await watch(stub, cursor=watcher.cursor)
         await resumed.until_seen("thing:1")
         await resumed.stop()
+
+
+async def test_a_stream_that_begins_while_the_server_stops(writer: Writer, database: Database) -> None:
+    """RE-13, OP-1: it ends as those do that had begun, though its feed is only made by then."""
+    hub = Hub(database)
+
+    async def begin() -> None:
+        async with hub.watching(SEES_ALL):
+            pass
+
+    async with transaction(writer.dsn) as early:
+        await write(early, "thing:early")
+        # Has its moment, and is not committed: there is no feed before it is.
+        await early.execute("SET CONSTRAINTS ALL IMMEDIATE")
+        beginning = asyncio.create_task(begin())
+        await eventually(lambda: (registry.get_sample_value(LAG) or 0) > 0)
+        hub.stop()
+    with pytest.raises(ServerStopping):
+        await beginning
+    await hub.close()
 
 
 async def test_too_many_are_refused(writer: Writer) -> None:

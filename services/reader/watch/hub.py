@@ -67,7 +67,11 @@ class Hub:
         shared = self._joined(view)
         try:
             feed = await asyncio.shield(shared.making)
-            yield feed, await self._follower.settled(view.namespace)
+            settled = await self._follower.settled(view.namespace)
+            if self._stopping:
+                # Its feed may be made since, and then it is not among those that were ended.
+                raise ServerStopping
+            yield feed, settled
         finally:
             self._watchers -= 1
             watchers.dec()
