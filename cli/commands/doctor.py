@@ -43,17 +43,17 @@ def doctor(
     Run it where a service runs, with that service's environment. Nothing is written. --dsn is the writer's database.
     Ends with 0 where nothing is wrong, with 1 where something is.
     """
-    from cli.doctor.examining import Patient, examined, variable
+    from cli.doctor.examining import Patient, examined, number, variable
 
     patient = Patient(
         dsn=named(dsn),
         reader_dsn=reader_dsn,
         primary_dsn=variable("READER_PRIMARY_DSN"),
         embedder=embedder.split(",")[0].strip(),
-        pool_max=int(variable("POOL_MAX", "10")),
+        pool_max=number("POOL_MAX", 10),
         writers=writers,
         readers=readers,
-        processes=int(variable("PROCESSES", "1")),
+        processes=number("PROCESSES", 1),
         pod_grace_s=pod_grace_s,
     )
     examination = asyncio.run(examined(patient, _client))

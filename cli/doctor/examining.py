@@ -47,7 +47,7 @@ class Patient:
 
 async def examined(patient: Patient, client: Callable[[str], Client]) -> Examination:
     """What was found; `client` opens one of an embedder's address. What cannot be reached is a finding, too."""
-    checks, findings = ["settings"], list(settings_findings(pod_grace_s=patient.pod_grace_s))
+    checks, findings = ["settings"], list(settings_findings(dsn=patient.dsn, pod_grace_s=patient.pod_grace_s))
     active = ""
     for name, dsn in (("writer", patient.dsn), ("reader", patient.reader_dsn)):
         if not dsn:
@@ -126,6 +126,12 @@ def _unreachable(name: str, error: Exception) -> Finding:
     )
 
 
-def variable(name: str, default: str = "") -> str:
-    """What an environment variable of the services says."""
-    return os.environ.get(f"PALIMPSEST_{name}", default)
+def variable(name: str) -> str:
+    """What an environment variable of the services says; empty where it is not set."""
+    return os.environ.get(f"PALIMPSEST_{name}", "")
+
+
+def number(name: str, default: int) -> int:
+    """What a variable says that is a whole number; the default where it is none, which is a finding of the settings."""
+    told = variable(name)
+    return int(told) if told.isdecimal() else default
