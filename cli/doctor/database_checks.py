@@ -107,7 +107,8 @@ async def queue_findings(connection: Connection) -> AsyncIterator[Finding]:
             "embedding-set-aside",
             f"{row['set_aside']} passages are set aside: the embedder refused each of them again and again",
             "They are found by words alone, for good.",
-            "Read last_error in embedding_backlog; once its cause is mended, `palimpsest reembed start` builds anew.",
+            "Read last_error in embedding_backlog; once its cause is mended, have them tried again, as the runbook "
+            "PalimpsestPassagesSetAside in docs/operations.md says.",
         )
 
 
