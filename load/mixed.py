@@ -33,18 +33,18 @@ def rates(parts: Mapping[str, float], per_second: Mapping[str, float], share_of_
 
     `per_second` is what each does alone. A call takes the inverse of that of the system; the mix takes
     `share_of_maximum` of it. Parts that would come less than once a second come once, and leave so much less to the
-    others.
+    others. Where one was never answered alone, nothing is known of the others' room either, and all come once.
     """
+    cost_s = {name: 1 / each if each else math.inf for name, each in per_second.items()}
     left, room, found = dict(parts), share_of_maximum, dict[str, int]()
     while left:
-        cost = sum(share / per_second[name] for name, share in left.items())
-        scale = max(room, 0.0) / cost
+        scale = max(room, 0.0) / sum(share * cost_s[name] for name, share in left.items())
         rare = [name for name, share in left.items() if share * scale < 1]
         for name in rare or left:
             found[name] = 1 if rare else math.floor(left[name] * scale + 1e-9)
         if not rare:
             break
-        room -= sum(1 / per_second[name] for name in rare)
+        room -= sum(cost_s[name] for name in rare)
         left = {name: share for name, share in left.items() if name not in rare}
     return found
 

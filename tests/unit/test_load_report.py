@@ -173,6 +173,11 @@ def test_rates() -> None:
     assert rates({"a": 1, "b": 1}, {"a": 0.5, "b": 0.5}, 0.5) == {"a": 1, "b": 1}
 
 
+def test_rates_where_a_part_was_never_answered() -> None:
+    """OP-5: the run goes on to its gates, which tell that every call of a profile failed."""
+    assert rates({"a": 3, "b": 1}, {"a": 100, "b": 0.0}, 0.5) == {"a": 1, "b": 1}
+
+
 def test_profiles_are_whole() -> None:
     """OP-5: each configuration makes requests of its own, has no host, and waits for what is under way at its end."""
     names = {path.stem for path in PROFILES.glob("*.json")}
