@@ -22,11 +22,8 @@ class Wanted:
     @classmethod
     def of(cls, kinds: Iterable[int], labels: Iterable[str]) -> Wanted:
         """What a request asks for; a kind that is not said is all."""
-        by_type: dict[str, set[str]] = defaultdict(set)
-        for label in labels:
-            by_type[label.partition(":")[0]].add(label)
         said = frozenset(kinds)
-        return cls(frozenset() if 0 in said else said, {kind: frozenset(values) for kind, values in by_type.items()})
+        return cls(frozenset() if 0 in said else said, _by_type(labels))
 
     def of_these(self, told: Iterable[Told]) -> Iterable[Told]:
         """What the watcher is told: what it asked for, and of what came to lie elsewhere that it is removed."""
@@ -47,8 +44,12 @@ class Wanted:
 
     def _is_here(self, scopes: Iterable[str]) -> bool:
         """As `applicable` in SQL (AC-3)."""
-        own: dict[str, set[str]] = defaultdict(set)
-        for label in scopes:
-            if not is_restricting(label):
-                own[label.partition(":")[0]].add(label)
+        own = _by_type(label for label in scopes if not is_restricting(label))
         return all(kind not in own or own[kind] & asked for kind, asked in self.labels.items())
+
+
+def _by_type(labels: Iterable[str]) -> dict[str, frozenset[str]]:
+    found: dict[str, set[str]] = defaultdict(set)
+    for label in labels:
+        found[label.partition(":")[0]].add(label)
+    return {kind: frozenset(values) for kind, values in found.items()}
