@@ -4,6 +4,7 @@ import threading
 from collections import deque
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import cycle, islice
 from random import Random
 
 from tests.faults.crash.dying import Shot
@@ -32,7 +33,7 @@ class Plan:
         self._lock = threading.Lock()
         self._misses: dict[str, int] = {}
         aimed = kills - int(kills * _RANDOM_SHARE) if points else 0
-        turns = [point for number in range(aimed) for point in [points[number % len(points)]]]
+        turns = islice(cycle(points), aimed)
         shots = [Shot(point.name, chosen.randint(1, point.passages)) for point in turns]
         self._waiting: deque[Shot | None] = deque([*shots, *[None] * (kills - aimed)])
         chosen.shuffle(self._waiting)
