@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import asyncio
-import shutil
-import tempfile
-from collections.abc import AsyncIterator
+from collections.abc import AsyncIterator, Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
 
-from shared.embedded_postgres import start, start_replica
-from shared.schema.migrate import migrate
+from shared.embedded_postgres import EmbeddedPostgres
+from tests.integration.replicas import paired, servers
 from tests.integration.watching import readers, transaction, watch, write
 from tests.integration.writing import Writer, entity, observation, query, writing
 
@@ -21,7 +18,7 @@ _IS_LATE_THERE = "SELECT FROM entities WHERE natural_key = 'thing:late'"
 
 
 @dataclass(frozen=True)
-class Pair:
+class Served:
     """A writer at the primary, and readers at both."""
 
     writer: Writer
@@ -30,37 +27,37 @@ class Pair:
     replica_dsn: str
 
 
+@pytest.fixture(scope="module")
+def both() -> Iterator[tuple[EmbeddedPostgres, EmbeddedPostgres]]:
+    with servers() as made:
+        yield made
+
+
 @pytest.fixture
-async def pair(fresh_folder: Path) -> AsyncIterator[Pair]:
-    """A primary and its streaming replica."""
-    folder = Path(tempfile.mkdtemp(prefix="palimpsest-"))
-    with (
-        start(fresh_folder, settings={"fsync": "off"}) as primary,
-        start_replica(primary, folder, settings={"fsync": "off"}) as replica,
+async def served(both: tuple[EmbeddedPostgres, EmbeddedPostgres]) -> AsyncIterator[Served]:
+    """Over one database, on a primary and its streaming replica."""
+    async with (
+        paired(both) as pair,
+        writing(pair.primary) as writer,
+        readers(pair.primary) as here,
+        readers(pair.replica) as there,
     ):
-        await migrate(primary.dsn(), timeout_s=60)
-        async with (
-            writing(primary.dsn()) as writer,
-            readers(primary.dsn()) as here,
-            readers(replica.dsn()) as there,
-        ):
-            yield Pair(writer, here, there, replica.dsn())
-    shutil.rmtree(folder, ignore_errors=True)
+        yield Served(writer, here, there, pair.replica)
 
 
-async def test_a_replica_tells_what_it_has_replayed(pair: Pair) -> None:
+async def test_a_replica_tells_what_it_has_replayed(served: Served) -> None:
     """RE-13: in the order of the primary; what is under way there comes when it is committed, and nothing before that
     which is later than it. A cursor of the one is good at the other."""
-    watcher = await watch(pair.there)
-    await pair.writer.record(observation("1", entity("thing:1")))
+    watcher = await watch(served.there)
+    await served.writer.record(observation("1", entity("thing:1")))
     await watcher.until_seen("thing:1")
-    async with transaction(pair.writer.dsn) as early:
+    async with transaction(served.writer.dsn) as early:
         await write(early, "thing:early")
         await early.execute("SET CONSTRAINTS ALL IMMEDIATE")
-        await pair.writer.record(observation("2", entity("thing:late")))
+        await served.writer.record(observation("2", entity("thing:late")))
         # The replica shows the later one by now.
         async with asyncio.timeout(30):
-            while not await query(pair.replica_dsn, _IS_LATE_THERE):  # noqa: ASYNC110 - another server has no event
+            while not await query(served.replica_dsn, _IS_LATE_THERE):  # noqa: ASYNC110 - another server has no event
                 await asyncio.sleep(0.05)
         reading = asyncio.create_task(watcher.until_seen("thing:late"))
         await asyncio.wait([reading], timeout=0.5)
@@ -69,10 +66,10 @@ async def test_a_replica_tells_what_it_has_replayed(pair: Pair) -> None:
     await watcher.until_seen("thing:early")
     keys = [each.item_id for each in watcher.changes if each.item_id.startswith("thing:")]
     assert keys == ["thing:1", "thing:early", "thing:late"]
-    at_primary = await watch(pair.here, cursor=watcher.changes[0].cursor)
+    at_primary = await watch(served.here, cursor=watcher.changes[0].cursor)
     await at_primary.until_seen("thing:early", "thing:late")
-    back = await watch(pair.there, cursor=at_primary.cursor)
-    await pair.writer.record(observation("3", entity("thing:3")))
+    back = await watch(served.there, cursor=at_primary.cursor)
+    await served.writer.record(observation("3", entity("thing:3")))
     await back.until_seen("thing:3")
     assert "thing:late" not in back.things
     await asyncio.gather(watcher.stop(), at_primary.stop(), back.stop())
