@@ -242,7 +242,9 @@ async def test_cursors_that_tell_nothing_any_more(writer: Writer, stub: ReaderSe
     secret, now = await log.beginning()
     system, timeline = await log.history()
     await database.close()
-    [found] = [each async for each in _first(stub)]
+    begun = await watch(stub)
+    await begun.stop()
+    found = begun.cursor
     whose, position, _ = cursors.decode(secret, found)
     assert (whose.system_identifier, whose.timeline) == (system, timeline)
     old = Position.behind(now - KEPT - timedelta(minutes=1))
@@ -264,12 +266,6 @@ async def test_cursors_that_tell_nothing_any_more(writer: Writer, stub: ReaderSe
         error = await failure(stub.Watch(pb.WatchRequest(namespace=NAMESPACE, cursor=broken)))
         assert error.code() is grpc.StatusCode.INVALID_ARGUMENT
         assert [each.field for each in details_of(error).violations] == ["cursor"]
-
-
-async def _first(stub: ReaderServiceStub) -> AsyncIterator[str]:
-    watcher = await watch(stub)
-    yield watcher.cursor
-    await watcher.stop()
 
 
 async def test_after_a_failover_a_little_is_told_again(writer: Writer, stub: ReaderServiceStub) -> None:

@@ -44,7 +44,7 @@ _TABLES = ("changes", "observations", "entities", "facts", "entity_evidence", "f
 
 
 class _Explained:
-    """A connection that answers with the plan of `changed_things`, as JSON, in place of its rows."""
+    """A connection that answers, and keeps the plan of each statement that is not asked for a single row."""
 
     def __init__(self, connection: Connection, plans: list[dict[str, Any]]) -> None:
         self._connection, self._plans = connection, plans
