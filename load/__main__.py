@@ -19,6 +19,8 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
+import grpc
+
 from load import gates, judging, report
 from load.deployment import Credentials, Deployment, connected, embedded
 from load.fill import fill, wait_for_vectors
@@ -68,6 +70,9 @@ def deployed(arguments: argparse.Namespace) -> contextlib.AbstractContextManager
         return embedded({_LIMIT: str(arguments.calls)}, log=arguments.out / "system.log")
     if len(named) != 3 or not all(named):
         raise SystemExit("--target takes one address or three; --writer, --reader and --embedder belong together")
+    for file in filter(None, (arguments.ca, arguments.certificate, arguments.key)):
+        if not file.is_file():
+            raise SystemExit(f"there is no file {file}")
     credentials = Credentials(arguments.ca, arguments.certificate, arguments.key, os.environ.get(_TOKEN, ""))
     metrics = tuple(filter(None, arguments.metrics.split(",")))
     writer, reader, embedder = named
@@ -76,7 +81,7 @@ def deployed(arguments: argparse.Namespace) -> contextlib.AbstractContextManager
 
 @contextlib.contextmanager
 def benched(arguments: argparse.Namespace, slice_s: float) -> Iterator[Bench]:
-    """A filled system with ghz on it."""
+    """A filled system with ghz on it. Raises SystemExit where it cannot be reached or filled."""
     with contextlib.ExitStack() as stack:
         folder = Path(stack.enter_context(tempfile.TemporaryDirectory(prefix="palimpsest-load-")))
         say("starting")
@@ -84,7 +89,10 @@ def benched(arguments: argparse.Namespace, slice_s: float) -> Iterator[Bench]:
         stubs = stack.enter_context(connected(deployment))
         ghz = Ghz(deployment, write_protoset(folder / "contract.protoset"), folder)
         say("filling")
-        scene = fill(stubs, arguments.seed, arguments.scale)
+        try:
+            scene = fill(stubs, arguments.seed, arguments.scale)
+        except grpc.RpcError as error:
+            raise SystemExit(f"the deployment cannot be filled: {error.code().name}: {error.details()}") from None
         run = f"{arguments.seed}-{time.time_ns() // 1_000_000:x}"
         yield Bench(deployment, stubs, ghz, scene, arguments.seed, run, slice_s)
 
@@ -100,6 +108,8 @@ def main() -> int:
     parser.add_argument("--seconds", type=float, default=2.0, help="of one slice of a profile")
     parser.add_argument("--rounds", type=int, default=3, help="slices of each profile, in turns with its yardstick")
     arguments = parser.parse_args()
+    if arguments.rounds < 1 or arguments.seconds <= 0:
+        parser.error("--rounds and --seconds are above 0")
     with benched(arguments, arguments.seconds) as bench:
         measured, found, figures = _loaded(bench, arguments.rounds)
     settings = {name: getattr(arguments, name) for name in ("seconds", "rounds", "seed", "scale")}
