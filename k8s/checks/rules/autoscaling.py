@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import importlib
 import re
 from collections.abc import Iterator
 from functools import cache
@@ -11,10 +10,9 @@ from pathlib import Path
 import yaml
 
 from k8s.checks.manifests import Document, Manifests
-from shared.telemetry import registry
+from observability.handbook import metrics
 
 ADAPTER_RULES = Path(__file__).parents[2] / "components" / "autoscaling" / "adapter-rules.yaml"
-_MODULES = ("services.writer.metrics", "services.writer.extraction.metrics", "services.embedder.metrics")
 _SERIES = re.compile(r"palimpsest_\w+")
 
 
@@ -66,10 +64,8 @@ def adapted_metrics() -> frozenset[str]:
 @cache
 def told_series() -> frozenset[str]:
     """The names of all series that the services tell."""
-    for module in _MODULES:
-        importlib.import_module(module)
     names = set()
-    for metric in registry.collect():
-        suffixes = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum")}.get(metric.type, ("",))
-        names |= {metric.name + suffix for suffix in suffixes}
+    for name, (kind, _, _) in metrics().items():
+        suffixes = {"counter": ("_total",), "histogram": ("_bucket", "_count", "_sum")}.get(kind, ("",))
+        names |= {name + suffix for suffix in suffixes}
     return frozenset(names)
