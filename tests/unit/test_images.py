@@ -8,23 +8,18 @@ from pathlib import Path
 import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-from pydantic_settings import BaseSettings
 
 from images.lock import LOCKS, OWN
-from services.embedder.settings import EmbedderSettings
-from services.reader.settings import ReaderSettings
-from services.writer.settings import WriterSettings
-from shared.settings import ServerSettings
+from k8s.checks.environment import SETTINGS, known_names
 from tests.unit.locks import locked_versions, requirements
 
 ROOT = Path(__file__).parents[2]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())["project"]
 CLIENT = tomllib.loads((ROOT / "protos/pyproject.toml").read_text())["project"]
-SERVICES = {"writer": WriterSettings, "reader": ReaderSettings, "embedder": EmbedderSettings}
 PORTS = {"writer": 7431, "reader": 7432, "embedder": 7433}
 
 
-@pytest.fixture(params=SERVICES)
+@pytest.fixture(params=PORTS)
 def service(request: pytest.FixtureRequest) -> str:
     return request.param
 
@@ -53,16 +48,6 @@ def variables(service: str) -> dict[str, str]:
     return dict(pair.split("=", 1) for value in values(final_stage(service), "ENV") for pair in value.split())
 
 
-def fields_of(settings: type[BaseSettings]) -> set[str]:
-    """The variables that settings are read from, those inside them too."""
-    prefix = settings.model_config.get("env_prefix", "")
-    names = {f"{prefix}{name}".upper() for name in settings.model_fields}
-    for field in settings.model_fields.values():
-        if isinstance(field.annotation, type) and issubclass(field.annotation, BaseSettings):
-            names |= fields_of(field.annotation)
-    return names
-
-
 def test_base_is_an_argument_with_a_version(service: str) -> None:
     """OP-4: the base can be another; by default it is one of a version, never the latest."""
     before = [pair for pair in instructions(service) if pair[0] in ("ARG", "FROM")]
@@ -75,7 +60,7 @@ def test_base_is_an_argument_with_a_version(service: str) -> None:
 
 def test_bases_are_the_same() -> None:
     """OP-4: all images are built on one base, so nodes keep it once."""
-    assert len({values(instructions(service), "ARG")[0] for service in SERVICES}) == 1
+    assert len({values(instructions(service), "ARG")[0] for service in PORTS}) == 1
 
 
 def test_final_stage_is_copied_and_run_as_a_number(service: str) -> None:
@@ -109,7 +94,7 @@ def test_no_image_has_another_s_service(service: str) -> None:
 
 def test_variables_exist(service: str) -> None:
     """OP-4: what the image sets of ours is a setting that the service reads, with the port that is exposed."""
-    known = fields_of(SERVICES[service]) | fields_of(ServerSettings)
+    known = {name for each in SETTINGS[f"palimpsest-{service}"] for name in known_names(each)}
     ours = {name for name in variables(service) if name.startswith("PALIMPSEST_")}
     assert ours <= known
     assert variables(service)["PALIMPSEST_PORT"] == str(PORTS[service])
