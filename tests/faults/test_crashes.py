@@ -1,5 +1,10 @@
 """Short runs of the proof by crashes; `make crash` and `make netfaults` are the long ones."""
 
+import json
+
+import pytest
+
+from tests.faults.crash import network
 from tests.faults.crash.network import cut, placed
 from tests.faults.crash.networks import why_not
 from tests.faults.crash.postgres_faults import FAULTS, weather, why_no_disk
@@ -25,10 +30,16 @@ def test_failing_postgres_is_outlived() -> None:
     assert weathered.is_good, weathered
 
 
-def test_cut_network_is_outlived() -> None:
-    """OP-1: packets between services and Postgres vanish for a while. Without the right to make networks it is told
-    that none can be made, and the network is not cut."""
+def test_cut_network_is_outlived(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> None:
+    """OP-1: packets between services and Postgres vanish for a while. Who may not make networks is told why, and that
+    nothing was tried is no success."""
     if not why_not():
         with placed() as place:
             weathered = cut(place, "database", 1, 1.0, SEED)
         assert weathered.is_good, weathered
+    monkeypatch.setattr(network, "why_not", lambda: why_not() or "for this test")
+    monkeypatch.setattr("sys.argv", ["network"])
+    with pytest.raises(SystemExit) as ended:
+        network.main()
+    assert ended.value.code == 1
+    assert json.loads(capsys.readouterr().out)["not_run"]

@@ -29,12 +29,17 @@ def die() -> None:
 def arm(shot: Shot) -> None:
     """Puts itself around the function of the point. Raises AttributeError where that is no more."""
     point = POINTS[shot.point]
-    module, _, path = point.place.partition(":")
-    *holders, name = path.split(".")
-    holder: Any = functools.reduce(getattr, holders, importlib.import_module(module))
+    holder, name = place_of(point)
     original = getattr(holder, name)
     passages = _Passages(point, shot.passage)
     setattr(holder, name, (_armed if inspect.iscoroutinefunction(original) else _armed_plain)(original, passages))
+
+
+def place_of(point: Point) -> tuple[Any, str]:
+    """What has the function of a point, and the name by which. Raises AttributeError where it is no more."""
+    module, _, path = point.place.partition(":")
+    *holders, name = path.split(".")
+    return functools.reduce(getattr, holders, importlib.import_module(module)), name
 
 
 class _Passages:
