@@ -61,7 +61,7 @@ def deadlines_and_sizes(probe: Probe) -> None:
     try:
         with probe.channel(probe.endpoints.reader) as channel:
             raw = channel.unary_unary(
-                "/palimpsest.v1.ReaderService/Search", request_serializer=lambda _: large_bytes(large)
+                "/palimpsest.v1.ReaderService/Search", request_serializer=SearchRequest.SerializeToString
             )
             raw(large, timeout=30, metadata=probe.authorization)
     except grpc.RpcError as error:
@@ -108,11 +108,6 @@ def errors_are_told_properly(probe: Probe) -> None:
         else:
             raise Broken(f"{name} was answered")
     same(place.ask("GetNamespaceStatistics").statistics.observations, 0, "observations after refusals")
-
-
-def large_bytes(request: SearchRequest) -> bytes:
-    """A request on the wire."""
-    return request.SerializeToString()
 
 
 def _without_object() -> Any:
