@@ -68,11 +68,14 @@ def _protected(probe: Probe) -> Place:
 
 def _uncleared(place: Place) -> Client | None:
     """A caller without the clearance: this one, else the other. Raises Unseen where there is none."""
-    for caller in (None, place.probe.outsider):
-        held = place.ask("GetEntity", caller=caller, entity=ref("person:ivan")).entity.title
-        if "[phone]" in held:
-            return caller
-        if caller is None and place.probe.outsider is None:
-            raise Unseen("the token is cleared for personal data: give --outsider-token")
-        expect(caller is None, "personal data is unmasked for the other caller, who should have no clearance")
-    raise Unseen("the token is cleared for personal data: give --outsider-token")
+    if _is_masked(place, None):
+        return None
+    other = place.probe.outsider
+    if other is None:
+        raise Unseen("the token is cleared for personal data: give --outsider-token")
+    expect(_is_masked(place, other), "personal data is unmasked for the other caller, who should have no clearance")
+    return other
+
+
+def _is_masked(place: Place, caller: Client | None) -> bool:
+    return "[phone]" in place.ask("GetEntity", caller=caller, entity=ref("person:ivan")).entity.title
