@@ -93,7 +93,7 @@ pgbouncer: $(DEV) ## the services through a PgBouncer in transaction mode, which
 operations: $(DEV) ## the services of a former revision beside these, on one schema; needs a clone with its history
 	$(BIN)/python -m pytest tests/production/test_former_version.py $(ARGS)
 
-PROMTOOL := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/palimpsest/promtool-0.316.0
+PROMTOOL := $(or $(XDG_CACHE_HOME),$(HOME)/.cache)/palimpsest-tools/promtool-0.316.0
 
 observability: $(DEV) $(PROMTOOL)/promtool ## write the plain alerts and the handbook's tables, check the rules, try each alert; builds promtool once, with go
 	$(BIN)/python -m observability.alerts

@@ -29,7 +29,7 @@ Outsider = Annotated[
     typer.Option(
         "--outsider-token",
         envvar=OUTSIDER_VARIABLE,
-        help="Token of a second caller who may read the run's namespaces, with neither labels nor clearances; "
+        help="Token of a second caller who may read and write there, with neither labels nor clearances; "
         "better in the variable than among the arguments.",
         show_default=False,
     ),

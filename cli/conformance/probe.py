@@ -28,7 +28,7 @@ class Probe:
     namespace: str
     """The first of the run's namespaces; the others begin with it."""
     outsider: Client | None = None
-    """Another caller, who may read the run's namespaces and holds no labels of the run."""
+    """Another caller, who may read and write in the run's namespaces and holds no labels of the run."""
     channel: Callable[[str], grpc.Channel] = grpc.insecure_channel
     """Opens a channel to an address, for protocols other than ours."""
     authorization: tuple[tuple[str, str], ...] = ()

@@ -16,8 +16,8 @@ from tests.contract.contract import PROTOS, elements, parsed
 
 PREFIX = "palimpsest.v1.ErrorReason.ERROR_REASON_"
 
-# Reasons of parts that are not built yet, or that a service declares for itself. Only ever gets shorter.
-LATER = {
+# Reasons that no error of shared/errors.py has.
+ELSEWHERE = {
     "NO_RERANKER",  # services/embedder/servicer.py
     "SCHEMA_VIOLATION",  # a failed assertion's, never a call's
 }
@@ -79,10 +79,10 @@ def test_each_reason_names_its_status_code(comments: dict[str, str]) -> None:
 
 
 def test_each_reason_is_raised(comments: dict[str, str]) -> None:
-    """OP-2: a reason of the contract has a domain error, or stands on the list of those to come."""
+    """OP-2: a reason of the contract has a domain error, or stands on the list of the others."""
     raised = {kind.reason for kind in every()}
-    assert set(comments) == raised | LATER
-    assert not raised & LATER, "no longer to come: take it off the list"
+    assert set(comments) == raised | ELSEWHERE
+    assert not raised & ELSEWHERE, "it has one: take it off the list"
 
 
 @pytest.mark.parametrize("kind", list(every()), ids=lambda kind: kind.__name__)
@@ -96,8 +96,8 @@ def test_errors_keep_to_the_contract(kind: type[PalimpsestError], comments: dict
     assert ("BadRequest" in comment) <= bool(error.violations or kind is errors.UndecodableMessage)
 
 
-def test_the_list_of_reasons_to_come_is_true() -> None:
+def test_what_services_declare_is_on_the_list() -> None:
     """OP-2: what a service declares for itself has the code and the metadata of the contract too."""
     sources = "".join(path.read_text() for path in (Path(errors.__file__).parents[1] / "services").rglob("*.py"))
     for reason in set(re.findall(r'^    reason = "([A-Z_]+)"', sources, re.MULTILINE)):
-        assert reason in LATER
+        assert reason in ELSEWHERE
