@@ -29,8 +29,8 @@ Outsider = Annotated[
     typer.Option(
         "--outsider-token",
         envvar=OUTSIDER_VARIABLE,
-        help="Token of a second caller who may read and write there, with neither labels nor clearances; "
-        "better in the variable than among the arguments.",
+        help="Token of a second caller, with neither labels nor clearances, who may read and write in the run's "
+        "namespaces; better in the variable than among the arguments.",
         show_default=False,
     ),
 ]

@@ -4,6 +4,7 @@ import os
 from collections.abc import AsyncIterator, Callable
 from contextlib import aclosing
 from dataclasses import dataclass
+from urllib.parse import urlsplit
 
 from palimpsest.client import Client
 
@@ -38,11 +39,18 @@ class Patient:
 
     @property
     def fleet(self) -> Fleet:
-        """Connections of all replicas: their pools, and for each process one to listen and one to ask for readiness."""
-        replicas = self.writers + (0 if self.reader_dsn and self.reader_dsn != self.dsn else self.readers)
+        """Connections of all replicas at the writer's server: their pools, and for each process one to listen and one
+        to ask for readiness. Readers are there, too, as another user or not, unless theirs is another server."""
+        is_shared = not self.reader_dsn or _server(self.reader_dsn) == _server(self.dsn)
+        replicas = self.writers + (self.readers if is_shared else 0)
         processes = replicas * self.processes
         told = f"{replicas} replicas of {self.processes} processes, {self.pool_max} each and two beside them"
         return Fleet(processes * (self.pool_max + 2), told)
+
+
+def _server(dsn: str) -> str:
+    """Where a DSN leads to, whoever logs in there, and to which of its databases."""
+    return urlsplit(dsn).netloc.rpartition("@")[2]
 
 
 async def examined(patient: Patient, client: Callable[[str], Client]) -> Examination:

@@ -2,7 +2,7 @@
 
 import pytest
 
-from cli.doctor.examining import number
+from cli.doctor.examining import Patient, number
 from cli.doctor.settings_checks import settings_findings
 
 DSN = "postgresql://127.0.0.1/palimpsest"
@@ -33,3 +33,11 @@ def test_settings_that_do_not_fit_together(monkeypatch: pytest.MonkeyPatch) -> N
     assert [each.seen for each in settings_findings(dsn=DSN, pod_grace_s=None)] == [
         "PALIMPSEST_POOL_MIN is greater than PALIMPSEST_POOL_MAX"
     ]
+
+
+def test_readers_count_at_the_server_that_they_share_with_writers() -> None:
+    """OP-6: as another user, too; those of another server do not count at the writers'."""
+    dsn, pools = "postgresql://writer:a@one:5432/memory", {"pool_max": 8, "writers": 2, "readers": 3}
+    assert Patient(dsn, **pools).fleet.connections == 50
+    assert Patient(dsn, "postgresql://reader:b@one:5432/memory", **pools).fleet.connections == 50
+    assert Patient(dsn, "postgresql://reader:b@two:5432/memory", **pools).fleet.connections == 20
