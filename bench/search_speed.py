@@ -1,14 +1,16 @@
-"""How fast Search and CompileContext answer through gRPC, beside a plain hybrid statement on the same tables.
+"""How fast Search and CompileContext answer through gRPC, beside plain hybrid statements over the same texts.
 
 usage: python -m bench.search_speed DIR [--rounds N] [--questions N] [--json]
 
 Starts a Postgres and one process for each service, loads the folder, and asks its questions in rounds: each question in
-turn by Search, by CompileContext and by `raw_search` (on a connection of its own, without gRPC), so that all three see
-the same machine; then with 8 clients at once, Search and the raw statement by turns. Vectors of queries are remembered
-by the reader, as they are bound for the raw statement: embedding is measured elsewhere.
+turn by Search, by CompileContext, by `raw_hybrid` (raw: a table of its own, as the bars were set) and by `raw_search`
+(own: the product's own tables, with their indexes by namespace), these two on connections of their own without gRPC, so
+that all see the same machine; then with 8 clients at once, each by turns. Vectors of queries are remembered by the
+reader, as they are bound for the raw statements: embedding is measured elsewhere.
 
-With --json one object: `search_p50_ms`, `search_p95_ms`, `context_p50_ms`, `raw_p50_ms`, `search_ratio` (p50 to raw),
-`context_ratio` (p50 to Search), `search_per_second`, `raw_per_second`, `throughput_ratio`; medians over the rounds.
+With --json one object: `search_p50_ms`, `search_p95_ms`, `context_p50_ms`, `raw_p50_ms`, `own_p50_ms`, `search_ratio`
+(p50 to raw), `search_own_ratio` (to own), `context_ratio` (to Search), `search_per_second`, `raw_per_second`,
+`own_per_second`, `throughput_ratio`, `throughput_own_ratio`; medians over the rounds.
 """
 
 import argparse
@@ -21,11 +23,12 @@ import sys
 import tempfile
 import time
 from collections.abc import Awaitable, Callable, Iterator, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import AsyncExitStack, ExitStack, contextmanager
 from pathlib import Path
 from statistics import median
 from typing import Any
 
+import asyncpg
 import grpc
 import grpc.aio
 import numpy as np
@@ -38,6 +41,7 @@ from palimpsest.v1.writer_service_pb2_grpc import WriterServiceStub
 
 from bench import folder as data
 from bench import measures, quality
+from bench.raw_hybrid import RawHybrid, build
 from bench.raw_search import RawSearch
 from bench.system import System, _free_port
 from shared.embedded_postgres import start
@@ -104,40 +108,60 @@ def _vectors(stubs: System, texts: Sequence[str]) -> list[bytes]:
 async def _measure(
     dsn: str, target: str, questions: Sequence[data.Question], vectors: Sequence[bytes], rounds: int
 ) -> dict[str, float]:
-    raws = [await RawSearch.connect(dsn) for _ in range(CLIENTS)]
-    words = [await raws[0].words(question.text) for question in questions]
-    channels = [grpc.aio.insecure_channel(target, options=[("client", each)]) for each in range(CLIENTS)]
-    stubs = [ReaderServiceStub(channel) for channel in channels]
+    async with AsyncExitStack() as stack:
+        await build(dsn)
+        await _analyze(dsn)
+        raws = [await RawHybrid.connect(dsn) for _ in range(CLIENTS)]
+        owns = [await RawSearch.connect(dsn) for _ in range(CLIENTS)]
+        for connection in raws:
+            stack.push_async_callback(connection.close)
+        for own_connection in owns:
+            stack.push_async_callback(own_connection.close)
+        words = [await owns[0].words(question.text) for question in questions]
+        channels = [grpc.aio.insecure_channel(target, options=[("client", each)]) for each in range(CLIENTS)]
+        for channel in channels:
+            stack.push_async_callback(channel.close)
+        stubs = [ReaderServiceStub(channel) for channel in channels]
 
-    def search(client: int) -> Call:
-        return lambda number: stubs[client].Search(
-            reader_pb.SearchRequest(namespace=questions[number].namespace, query=questions[number].text)
-        )
+        def search(client: int) -> Call:
+            return lambda number: stubs[client].Search(
+                reader_pb.SearchRequest(namespace=questions[number].namespace, query=questions[number].text)
+            )
 
-    def context(number: int) -> Awaitable[Any]:
-        return stubs[0].CompileContext(  # type: ignore[no-any-return]
-            reader_pb.CompileContextRequest(namespace=questions[number].namespace, query=questions[number].text)
-        )
+        def context(number: int) -> Awaitable[Any]:
+            return stubs[0].CompileContext(  # type: ignore[no-any-return]
+                reader_pb.CompileContextRequest(namespace=questions[number].namespace, query=questions[number].text)
+            )
 
-    def raw(client: int) -> Call:
-        return lambda number: raws[client].search(questions[number].namespace, words[number], vectors[number])
+        def raw(client: int) -> Call:
+            return lambda number: raws[client].search(
+                questions[number].namespace, questions[number].text, vectors[number]
+            )
 
-    numbers = range(len(questions))
-    for number in numbers:  # remembers the vectors, and warms caches
-        await search(0)(number)
-        await raw(0)(number)
-    taken: dict[str, list[float]] = {"search": [], "context": [], "raw": []}
-    rates: list[tuple[float, float]] = []
-    for _ in range(rounds):
-        for number in numbers:
-            for name, call in (("search", search(0)), ("context", context), ("raw", raw(0))):
-                taken[name].append(await _milliseconds(call, number))
-        rates.append((await _rate(search, numbers), await _rate(raw, numbers)))
-    for each in raws:
-        await each.close()
-    for channel in channels:
-        await channel.close()
-    return _figures(taken, rates)
+        def own(client: int) -> Call:
+            return lambda number: owns[client].search(questions[number].namespace, words[number], vectors[number])
+
+        numbers = range(len(questions))
+        for call in (search(0), raw(0), own(0)):  # remembers the vectors, and warms caches
+            for number in numbers:
+                await call(number)
+        ways = {"search": search(0), "context": context, "raw": raw(0), "own": own(0)}
+        taken: dict[str, list[float]] = {name: [] for name in ways}
+        rates: dict[str, list[float]] = {"search": [], "raw": [], "own": []}
+        for _ in range(rounds):
+            for number in numbers:
+                for name, call in ways.items():
+                    taken[name].append(await _milliseconds(call, number))
+            for name, of_client in (("search", search), ("raw", raw), ("own", own)):
+                rates[name].append(await _rate(of_client, numbers))
+        return _figures(taken, rates)
+
+
+async def _analyze(dsn: str) -> None:
+    """What autovacuum does within a minute, and `build` has done for the raw statement."""
+    connection = await asyncpg.connect(dsn)
+    await connection.execute("VACUUM ANALYZE")
+    await connection.close()
 
 
 async def _milliseconds(call: Call, number: int) -> float:
@@ -159,18 +183,24 @@ async def _rate(of_client: Callable[[int], Call], numbers: Sequence[int]) -> flo
     return len(numbers) / (time.perf_counter() - began)
 
 
-def _figures(taken: dict[str, list[float]], rates: Sequence[tuple[float, float]]) -> dict[str, float]:
+def _figures(taken: dict[str, list[float]], rates: dict[str, list[float]]) -> dict[str, float]:
     middle = {name: median(times) for name, times in taken.items()}
+
+    def of_rates(other: str) -> float:
+        return round(median(ours / theirs for ours, theirs in zip(rates["search"], rates[other], strict=True)), 3)
+
     return {
         "search_p50_ms": round(middle["search"], 2),
         "search_p95_ms": round(measures.percentile(taken["search"], 0.95), 2),
         "context_p50_ms": round(middle["context"], 2),
         "raw_p50_ms": round(middle["raw"], 2),
+        "own_p50_ms": round(middle["own"], 2),
         "search_ratio": round(middle["search"] / middle["raw"], 2),
+        "search_own_ratio": round(middle["search"] / middle["own"], 2),
         "context_ratio": round(middle["context"] / middle["search"], 2),
-        "search_per_second": round(median(ours for ours, _ in rates), 1),
-        "raw_per_second": round(median(raw for _, raw in rates), 1),
-        "throughput_ratio": round(median(ours / raw for ours, raw in rates), 3),
+        **{f"{name}_per_second": round(median(each), 1) for name, each in rates.items()},
+        "throughput_ratio": of_rates("raw"),
+        "throughput_own_ratio": of_rates("own"),
     }
 
 

@@ -1,0 +1,90 @@
+"""The yardstick that the bars of Search are set against: `raw_hybrid.sql` on a table of its own in its own database.
+
+Schema, statement and settings are those of the raw SQL, "hybrid in one statement, tuned, no gRPC", that the bars were
+taken from: a GIN index over words, an HNSW index over all vectors (m 16, ef_construction 64, ef_search 100, iterative
+scans in relaxed order), custom plans, vectors bound in binary, asyncpg. It knows no labels, no time, no neighbours and
+no abstention. `raw_search` is the same thought on the product's own tables.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+import asyncpg
+
+from bench.raw_search import SETTINGS
+from shared.statements import load_statements
+
+DATABASE = "raw_hybrid"
+_BLOCK = 5000
+_SQL = load_statements(Path(__file__).with_name("raw_hybrid.sql"))
+_ACTIVE_SPACE = "SELECT table_name FROM embedding_spaces WHERE state = 'active'"
+_WORD = re.compile(r"\w+")
+_COLUMNS = ("namespace", "external_id", "body", "embedding")
+
+
+async def build(dsn: str, *, timeout_s: float = 3600) -> None:
+    """Copies what Search searches in `dsn` into `DATABASE` of the same server, and makes its indexes.
+
+    Nothing where it is there already. The store must have an active space, and 384 numbers a vector.
+    """
+    ours = await _connected(dsn)
+    try:
+        if await ours.fetchval("SELECT EXISTS (SELECT FROM pg_database WHERE datname = $1)", DATABASE):
+            return
+        table = await ours.fetchval(_ACTIVE_SPACE)
+        await ours.execute(f"CREATE DATABASE {DATABASE}")
+        theirs = await asyncpg.connect(dsn, database=DATABASE)
+        try:
+            await theirs.execute("CREATE EXTENSION vector")
+            await theirs.execute(_SQL.raw_hybrid_table)
+            await _set_codec(theirs)
+            async with ours.transaction():
+                rows = await ours.cursor(_SQL.with_table("raw_hybrid_source", vectors=table))
+                while block := await rows.fetch(_BLOCK):
+                    await theirs.copy_records_to_table("raw_chunks", records=block, columns=_COLUMNS, timeout=timeout_s)
+            for statement in (_SQL.raw_hybrid_words_index, _SQL.raw_hybrid_vector_index, "VACUUM ANALYZE raw_chunks"):
+                await theirs.execute(statement, timeout=timeout_s)
+        finally:
+            await theirs.close()
+    finally:
+        await ours.close()
+
+
+class RawHybrid:
+    """A connection to the table that `build` made."""
+
+    def __init__(self, connection: asyncpg.Connection, statement: asyncpg.prepared_stmt.PreparedStatement) -> None:
+        self._connection = connection
+        self._statement = statement
+
+    @classmethod
+    async def connect(cls, dsn: str) -> RawHybrid:
+        """Opens it, with the statement prepared."""
+        connection = await _connected(dsn, database=DATABASE)
+        # The extension is loaded by its first use only, and knows its settings from then on.
+        await connection.execute("LOAD 'vector'")
+        for name, value in SETTINGS.items():
+            await connection.execute("SELECT set_config($1, $2, false)", name, value)
+        return cls(connection, await connection.prepare(_SQL.raw_hybrid))
+
+    async def search(self, namespace: str, text: str, vector: bytes) -> Sequence[asyncpg.Record]:
+        """The best 10; `vector` is a halfvec in binary form. This is what is timed."""
+        words = " | ".join(dict.fromkeys(_WORD.findall(text.lower()))) or "nothing"
+        return list(await self._statement.fetch(namespace, vector, words))
+
+    async def close(self) -> None:
+        """Closes it."""
+        await self._connection.close()
+
+
+async def _connected(dsn: str, database: str | None = None) -> asyncpg.Connection:
+    connection: asyncpg.Connection = await asyncpg.connect(dsn, database=database)
+    await _set_codec(connection)
+    return connection
+
+
+async def _set_codec(connection: asyncpg.Connection) -> None:
+    await connection.set_type_codec("halfvec", schema="public", encoder=bytes, decoder=bytes, format="binary")
