@@ -44,7 +44,9 @@ async def build(dsn: str, *, timeout_s: float = 3600) -> None:
             async with ours.transaction():
                 rows = await ours.cursor(_SQL.with_table("raw_hybrid_source", vectors=table))
                 while block := await rows.fetch(_BLOCK):
-                    await theirs.copy_records_to_table("raw_chunks", records=block, columns=_COLUMNS, timeout=timeout_s)
+                    await theirs.copy_records_to_table(
+                        "raw_chunks", records=map(tuple, block), columns=_COLUMNS, timeout=timeout_s
+                    )
             for statement in (_SQL.raw_hybrid_words_index, _SQL.raw_hybrid_vector_index, "VACUUM ANALYZE raw_chunks"):
                 await theirs.execute(statement, timeout=timeout_s)
         finally:
