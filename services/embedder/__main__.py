@@ -1,6 +1,6 @@
 """Runs the embedder: `python -m services.embedder`."""
 
-import asyncio
+import uvloop
 
 from services.embedder.service import build_service
 from services.embedder.settings import EmbedderSettings
@@ -15,7 +15,7 @@ def main() -> None:
     if server.processes > 1:
         raise SystemExit("the embedder runs in one process, which holds the one model; PALIMPSEST_PROCESSES must be 1")
     with telemetry(TelemetrySettings(), service="embedder"):
-        asyncio.run(serve(build_service(EmbedderSettings()), server))
+        uvloop.run(serve(build_service(EmbedderSettings()), server))
 
 
 if __name__ == "__main__":

@@ -12,7 +12,7 @@ from services.embedder import metrics
 from services.embedder.backend import Backend, CutText, InputType, Window
 from services.embedder.batcher import Batcher, BatchRun
 from services.embedder.model_threads import thread
-from services.embedder.windows import averaged, to_halfs
+from services.embedder.windows import averaged, to_halfs, units
 
 # Texts are tokenised in portions of so many characters, so that calls take turns, and one that has gone costs no more.
 _PORTION_CHARS = 50_000
@@ -39,13 +39,23 @@ class Embedded:
     windowed: bool
 
 
+@dataclass(frozen=True, slots=True)
+class _Direction:
+    """What the model made of a window."""
+
+    unit: NDArray[np.float64]
+    """Of length 1, (dimension,); NaN throughout where there is none."""
+    halfs: bytes
+    """The same as binary16 values; empty where there is none."""
+
+
 class Embedder:
     """A loaded model that many callers share."""
 
     def __init__(self, backend: Backend, *, batch_tokens: int = 0, queue_tokens: int = 500_000) -> None:
         self.backend = backend
-        self._batcher: Batcher[Window, NDArray[np.float32]] = Batcher(
-            lambda prepared: list(backend.run(prepared)),
+        self._batcher: Batcher[Window, _Direction] = Batcher(
+            lambda prepared: _directions(backend.run(prepared)),
             prepare=backend.prepare,
             parallel_runs=backend.parallel_runs,
             batch_tokens=batch_tokens or backend.batch_tokens,
@@ -134,31 +144,35 @@ def _portions(texts: Sequence[str]) -> Iterator[list[str]]:
         yield portion
 
 
-def _assembled(
-    cuts: Sequence[CutText], vectors: Sequence[NDArray[np.float32] | Exception]
-) -> list[Embedded | Exception]:
-    """Averages the windows of each text, in one go for all texts."""
+def _directions(vectors: NDArray[np.float32]) -> list[_Direction]:
+    """Of all windows of a batch at once, in the model's thread: one by one it takes a tenth of a call's time."""
+    rows = units(vectors)
+    halfs, usable = to_halfs(rows), np.isfinite(rows[:, 0])  # NaN throughout, or nowhere
+    size = len(halfs) // max(len(rows), 1)
+    return [
+        _Direction(row, halfs[index * size : (index + 1) * size] if usable[index] else b"")
+        for index, row in enumerate(rows)
+    ]
+
+
+def _assembled(cuts: Sequence[CutText], made: Sequence[_Direction | Exception]) -> list[Embedded | Exception]:
+    """Brings the windows of each text together."""
     results: list[Embedded | Exception] = []
-    whole: list[tuple[int, CutText]] = []
-    rows: list[NDArray[np.float32]] = []
     start = 0
-    for index, cut in enumerate(cuts):
-        own = vectors[start : start + len(cut.windows)]
+    for cut in cuts:
+        results.append(_of_windows(cut, made[start : start + len(cut.windows)]))
         start += len(cut.windows)
-        failure = next((each for each in own if isinstance(each, Exception)), None)
-        # Stands until the text's vector takes its place.
-        results.append(failure or (UnusableVector() if own else UnreadableText()))
-        if own and not failure:
-            whole.append((index, cut))
-            rows += [each for each in own if not isinstance(each, Exception)]
-    for (index, cut), vector in zip(whole, _averages([cut for _, cut in whole], rows), strict=True):
-        if np.isfinite(vector).all():
-            results[index] = Embedded(to_halfs(vector), cut.token_count, len(cut.windows) > 1)
     return results
 
 
-def _averages(cuts: Sequence[CutText], rows: Sequence[NDArray[np.float32]]) -> Sequence[NDArray[np.float32]]:
-    if not rows:
-        return []
-    weights = [window.weight for cut in cuts for window in cut.windows]
-    return list(averaged(np.stack(rows), weights, [len(cut.windows) for cut in cuts]))
+def _of_windows(cut: CutText, made: Sequence[_Direction | Exception]) -> Embedded | Exception:
+    failure = next((each for each in made if isinstance(each, Exception)), None)
+    if failure or not made:
+        return failure or UnreadableText()
+    directions = [each for each in made if not isinstance(each, Exception)]
+    halfs = directions[0].halfs
+    if len(directions) > 1:
+        weights = [window.weight for window in cut.windows]
+        mean = averaged(np.stack([each.unit for each in directions]), weights, [len(directions)])
+        halfs = to_halfs(mean) if np.isfinite(mean).all() else b""
+    return Embedded(halfs, cut.token_count, len(directions) > 1) if halfs else UnusableVector()

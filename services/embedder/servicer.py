@@ -138,7 +138,7 @@ def _require_reader() -> None:
 
 
 def _require_model(embedder: Embedder, expected: str) -> None:
-    served = embedder.backend.fingerprint.id
+    served = to_fingerprint(embedder.backend.fingerprint).id
     if expected and expected != served:
         raise ModelMismatch(expected=expected, served=served, remedy=_REEMBED_COMMAND)
 

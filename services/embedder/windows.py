@@ -17,7 +17,7 @@ def balanced_spans(count: int, limit: int) -> list[tuple[int, int]]:
 
 
 def averaged(
-    vectors: NDArray[np.float32], weights: Sequence[int], windows_per_text: Sequence[int]
+    vectors: NDArray[np.floating], weights: Sequence[int], windows_per_text: Sequence[int]
 ) -> NDArray[np.float32]:
     """Returns one vector of length 1 per text: the weighted mean of the directions of its windows.
 
@@ -37,6 +37,6 @@ def units(vectors: NDArray[np.floating]) -> NDArray[np.float64]:
     return divided
 
 
-def to_halfs(vector: NDArray[np.float32]) -> bytes:
-    """Returns a vector as IEEE 754 binary16 values, little-endian."""
-    return vector.astype("<f2").tobytes()
+def to_halfs(vectors: NDArray[np.floating]) -> bytes:
+    """Returns numbers as IEEE 754 binary16 values, little-endian, row by row."""
+    return vectors.astype(np.float32).astype("<f2").tobytes()

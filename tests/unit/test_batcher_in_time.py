@@ -196,12 +196,12 @@ def steady(count, every, sizes, **options):
 @given(st.integers(5, 20), st.integers(50, 400), st.integers(1, 12))
 def test_a_query_beside_endless_passages_takes_about_twice_its_own_time(query, budget, passage):
     """EM-2: where nothing runs queries apart, batches last no longer than a query does while queries come."""
-    queries = steady(30, 0.05, (query,), urgent=True)
-    endless = Ask(at=0, sizes=(passage,) * (2600 // passage), caller="hog")
+    queries = steady(40, 0.05, (query,), urgent=True)
+    endless = Ask(at=0, sizes=(passage,) * (3600 // passage), caller="hog")
     world = World(budget, parallel_runs=1).live([endless, *queries])
     own = BATCH_S + TOKEN_S * query
-    # The first queries find a large batch under way, and tell how long a query takes.
-    taken = [world.ended[number] - queries[number - 1].at for number in range(21, 31)]
+    # The first queries find large batches under way, tell how long a query takes, and have to catch up.
+    taken = [world.ended[number] - queries[number - 1].at for number in range(31, 41)]
     assert max(taken) <= 2 * own + BATCH_S + TOKEN_S * passage
 
 
