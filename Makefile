@@ -51,8 +51,8 @@ protos: $(DEV) ## lint the contract, then generate the stubs
 bench: $(DEV) ## measure the embedded system; BENCH=quality, ingest, ingest_speed, asof or reconcile, ARGS for its options
 	$(BIN)/python -m bench.$(BENCH) $(ARGS)
 
-fuzz: $(DEV) ## send made-up requests to each RPC; REQUESTS=10000 to each, SEED=1
-	PALIMPSEST_FUZZ_REQUESTS=$(REQUESTS) PALIMPSEST_FUZZ_SEED=$(SEED) $(BIN)/python -m pytest tests/fuzz $(ARGS)
+fuzz: $(DEV) ## send made-up requests to each RPC; REQUESTS=10000 to each, SEED=1, RPCS=A,B, RESULTS=FILE to go on from
+	$(BIN)/python -m tests.fuzz --requests $(REQUESTS) --seed $(SEED) $(if $(RPCS),--rpcs $(RPCS)) $(if $(RESULTS),--results $(RESULTS)) $(ARGS)
 
 crash: $(DEV) ## kill processes at every named point, while clients go on; KILLS=500, SEED=1
 	$(BIN)/python -m tests.faults.crash --kills $(KILLS) --seed $(SEED)

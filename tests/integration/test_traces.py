@@ -18,7 +18,7 @@ import pytest
 from shared.embedded_postgres import EmbeddedPostgres
 from tests.conftest import execute
 from tests.fuzz import made_requests
-from tests.fuzz.test_fuzz import METHODS
+from tests.fuzz.sending import METHODS
 from tests.integration.otlp_collector import Collector, Span, collecting
 from tests.integration.service_processes import Processes, running_processes
 
