@@ -28,16 +28,18 @@ from tests.fuzz.made_requests import Requests
 from tests.integration.conftest import bundled_backend
 from tests.integration.writing import OPTIONS, WriterServiceStub, observation, serving, until_serving, writer_settings
 
-AT_ONCE = 8
-# Of calls that mostly wait.
-AT_ONCE_WAITING = 32
-LONGEST_S = 10.0
+AT_ONCE, LONGEST_S = 8, 10.0
+# Of calls that do nothing but wait: many at once, and not long.
+AT_ONCE_WAITING, WAITED_S = 32, 0.3
+# Of calls that may wait after they have done all else.
+WAITED_AFTER_S = 2.0
 HELD = "held"
 """The namespace that holds something."""
 
 NEVER = frozenset({grpc.StatusCode.INTERNAL, grpc.StatusCode.UNKNOWN, grpc.StatusCode.DATA_LOSS})
-# Calls that may rightly wait for what does not come.
-WAITS = frozenset({"WaitForEmbedding", "RecordObservation", "BatchRecordObservations", "Watch"})
+# Calls that do nothing but wait, and those that may rightly wait for what does not come.
+ONLY_WAITS = frozenset({"WaitForEmbedding", "Watch"})
+WAITS = ONLY_WAITS | {"RecordObservation", "BatchRecordObservations"}
 # Calls that may have more to do than there is time.
 LONG = frozenset({"Embed", "StreamEmbed", "Rerank"})
 # What gRPC's client says where it writes to a stream that the server has ended.
@@ -148,7 +150,9 @@ async def send(system: System, method: MethodDescriptor, count: int, seed: int, 
             namespace = HELD if number % 5 == 0 else f"{mark}-{method.name}-{number}"
             await _send_one(system, method, requests, namespace, came)
 
-    await asyncio.gather(*(one_after_the_other() for _ in range(AT_ONCE_WAITING if method.name in WAITS else AT_ONCE)))
+    await asyncio.gather(
+        *(one_after_the_other() for _ in range(AT_ONCE_WAITING if method.name in ONLY_WAITS else AT_ONCE))
+    )
     return came
 
 
@@ -177,7 +181,9 @@ async def _called(system: System, method: MethodDescriptor, encoded: list[bytes]
     """Calls an RPC with messages as they are; the code of its answer, and what it says."""
     channel = system.channels[method.containing_service.full_name]
     path = f"/{method.containing_service.full_name}/{method.name}"
-    timeout = 0.3 if method.name in WAITS else LONGEST_S
+    timeout = LONGEST_S
+    if method.name in WAITS:
+        timeout = WAITED_S if method.name in ONLY_WAITS else WAITED_AFTER_S
     try:
         if method.client_streaming and method.server_streaming:
             async for _ in channel.stream_stream(path)(_iter_of(encoded), timeout=timeout):
