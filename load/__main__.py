@@ -22,6 +22,7 @@ from typing import Any
 import grpc
 
 from load import gates, judging, report
+from load.counters import require_metrics
 from load.deployment import Credentials, Deployment, connected, embedded
 from load.fill import fill, wait_for_vectors
 from load.gates import Gate
@@ -51,9 +52,7 @@ def options() -> argparse.ArgumentParser:
     parser.add_argument("--ca", type=Path, help="PEM that signed the servers' certificates; without: plaintext")
     parser.add_argument("--certificate", type=Path, help="PEM of the client, for mTLS")
     parser.add_argument("--key", type=Path, help="PEM of its key")
-    parser.add_argument(
-        "--calls", type=int, default=16, help=f"{_LIMIT} of the embedded system: what it lets in during an overload"
-    )
+    parser.add_argument("--calls", type=int, help=f"{_LIMIT} of the embedded system, instead of its default")
     parser.add_argument("--seed", type=int, default=1, help="what is stored and asked follows from it")
     parser.add_argument("--scale", type=float, default=1.0, help="of the size of the namespaces that are filled")
     parser.add_argument("--out", type=Path, default=Path("build/load"), help="folder of the report")
@@ -67,7 +66,8 @@ def deployed(arguments: argparse.Namespace) -> contextlib.AbstractContextManager
         parts = arguments.target.split(",")
         named = parts * 3 if len(parts) == 1 else parts
     if not any(named):
-        return embedded({_LIMIT: str(arguments.calls)}, log=arguments.out / "system.log")
+        settings = {_LIMIT: str(arguments.calls)} if arguments.calls else {}
+        return embedded(settings, log=arguments.out / "system.log")
     if len(named) != 3 or not all(named):
         raise SystemExit("--target takes one address or three; --writer, --reader and --embedder belong together")
     for file in filter(None, (arguments.ca, arguments.certificate, arguments.key)):
@@ -75,6 +75,7 @@ def deployed(arguments: argparse.Namespace) -> contextlib.AbstractContextManager
             raise SystemExit(f"there is no file {file}")
     credentials = Credentials(arguments.ca, arguments.certificate, arguments.key, os.environ.get(_TOKEN, ""))
     metrics = tuple(filter(None, arguments.metrics.split(",")))
+    require_metrics(metrics)
     writer, reader, embedder = named
     return contextlib.nullcontext(Deployment(writer, reader, embedder, metrics, credentials))
 

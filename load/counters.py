@@ -4,9 +4,11 @@ import time
 import urllib.request
 from collections import Counter
 from collections.abc import Callable, Sequence
+from http.client import HTTPException
 
 from prometheus_client.parser import text_string_to_metric_families
 
+_OURS = "palimpsest_"
 _CALLS = "palimpsest_call_duration_seconds_count"
 _TIMEOUT_S = 10.0
 _SETTLED_S = 3.0
@@ -14,6 +16,17 @@ _POLL_S = 0.1
 
 Calls = Counter[tuple[str, str]]
 """By method, as `/palimpsest.v1.Service/Method`, and code, as `RESOURCE_EXHAUSTED`."""
+
+
+def require_metrics(addresses: Sequence[str]) -> None:
+    """Raises SystemExit where an address does not tell the metrics of a service."""
+    for address in addresses:
+        try:
+            found = samples([address])
+        except (OSError, HTTPException, ValueError) as error:  # ValueError: no address, or no metrics
+            raise SystemExit(f"--metrics: {address} cannot be read: {getattr(error, 'reason', error)}") from None
+        if not any(name.startswith(_OURS) for name, _, _ in found):
+            raise SystemExit(f"--metrics: {address} tells no metrics of Palimpsest")
 
 
 def calls_counted(addresses: Sequence[str]) -> Calls:

@@ -48,6 +48,8 @@ def main() -> int:
     parser.add_argument("--minutes", type=float, default=30.0, help="of the steady load")
     parser.add_argument("--overload-seconds", type=float, default=_OVERLOAD_S)
     arguments = parser.parse_args()
+    if arguments.minutes <= 0 or arguments.overload_seconds <= 0:
+        parser.error("--minutes and --overload-seconds are above 0")
     with benched(arguments, 2.0) as bench:
         told = _soaked(bench, arguments.minutes * 60, arguments.overload_seconds)
     failed = [each for each in told["gates"] if not each["passed"]]
