@@ -20,6 +20,7 @@ from asyncpg.pool import PoolConnectionProxy
 from shared import database_metrics, sqlstate
 from shared.consistency_token import Freshness, Position, record_end
 from shared.errors import DatabaseUnavailable, DeadlineExceeded, WriteContention
+from shared.interceptors.admission import resting
 from shared.settings import DatabaseSettings
 from shared.sqlstate import Conflict, StatementFailed
 
@@ -278,7 +279,7 @@ class Database:
                 return
             if after.is_over:
                 raise after.behind()
-            await asyncio.sleep(poll_s)
+            await _rest(poll_s)
 
     @asynccontextmanager
     async def _leased(self, after: Freshness | None) -> AsyncIterator[Connection]:
@@ -299,7 +300,7 @@ class Database:
                     return
             if after.is_over:
                 break
-            await asyncio.sleep(poll_s)
+            await _rest(poll_s)
         _observe_wait(after, "failed" if self._primary is None else "primary")
         if self._primary is None:
             raise after.behind()
@@ -475,6 +476,12 @@ def _polls() -> Iterator[float]:
     while True:
         yield poll_s
         poll_s = min(1.5 * poll_s, LONGEST_POLL_S)
+
+
+async def _rest(poll_s: float) -> None:
+    """Between two looks a call takes nothing that others could use."""
+    with resting():
+        await asyncio.sleep(poll_s)
 
 
 def _observe_wait(after: Freshness, end: str) -> None:

@@ -16,7 +16,7 @@ from grpc_reflection.v1alpha import reflection
 from shared.authentication.authenticator import authenticator_of
 from shared.health import Health
 from shared.interceptors.access_log import logged
-from shared.interceptors.admission import Admission
+from shared.interceptors.admission import UNPOOLED, Admission, Bounds
 from shared.interceptors.authentication import authenticated
 from shared.interceptors.call import Step
 from shared.interceptors.deadline import within_deadline
@@ -54,6 +54,8 @@ class Service:
     """Runs after the last call: closes pools and stops loops."""
     guard: Guard | None = None
     """Looks at all that comes in and goes out."""
+    bounds: Bounds = UNPOOLED
+    """How many calls are let in at a time, where the settings don't say."""
 
 
 async def serve(
@@ -116,20 +118,21 @@ async def _listening(
         _log.info("stopped")
 
 
-def steps(settings: ServerSettings) -> Sequence[Step]:
+def steps(settings: ServerSettings, bounds: Bounds) -> Sequence[Step]:
     """What is done around every call, the first outermost."""
     return (
         traced,  # outermost: all that follows logs under the call's trace id
         logged,  # sees how the call ended, whatever ended it
         answered,  # turns what the steps below and the servicer raise into a status
         within_deadline,  # a call that comes too late costs nothing more
-        Admission(settings.max_concurrent_calls).admitted,  # before any work, that of checking credentials too
+        Admission(bounds).admitted,  # before any work, that of checking credentials too
         authenticated(authenticator_of(settings)),  # before a byte of the request is decoded
     )  # then the pipeline decodes and checks the request, and calls the servicer
 
 
 def _server(service: Service, settings: ServerSettings, state: Health) -> grpc.aio.Server:
-    pipeline = Pipeline(steps(settings), max_message_bytes=settings.max_message_bytes, guard=service.guard)
+    around = steps(settings, service.bounds.limited(settings.max_concurrent_calls))
+    pipeline = Pipeline(around, max_message_bytes=settings.max_message_bytes, guard=service.guard)
     server = grpc.aio.server(interceptors=(pipeline,), options=_options(settings))
     service.register(server)
     health_pb2_grpc.add_HealthServicer_to_server(state, server)

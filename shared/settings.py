@@ -104,7 +104,12 @@ class ServerSettings(BaseSettings):
     tls_client_ca_file: Path | None = Field(default=None, description="with it, clients must show a certificate")
 
     max_message_bytes: int = Field(default=32 * MIB, ge=1024, description="each way; larger: RESOURCE_EXHAUSTED")
-    max_concurrent_calls: int = Field(default=512, ge=1, description="single-message calls; more: RESOURCE_EXHAUSTED")
+    max_concurrent_calls: int | None = Field(
+        default=None,
+        ge=1,
+        description="single-message calls that are worked on; more: RESOURCE_EXHAUSTED. Unset: of a reader 8 times "
+        "`PALIMPSEST_POOL_MAX`, of a writer 16 times, 64 at least; of the embedder, which has a queue of its own, 512",
+    )
 
     drain_s: float = Field(default=0.0, ge=0, description="from NOT_SERVING to refusing new calls")
     grace_s: float = Field(default=20.0, ge=0, description="what calls under way get to finish at the stop")

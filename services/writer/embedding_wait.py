@@ -6,6 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from services.writer.passage_store import PassageStore
 from shared.database import Database
 from shared.errors import DeadlineExceeded
+from shared.interceptors.admission import resting
 
 _FIRST_POLL_S = 0.02
 _LONGEST_POLL_S = 0.25
@@ -17,7 +18,8 @@ async def until_none_wait(count: Callable[[], Awaitable[int]], timeout_s: float)
     try:
         async with asyncio.timeout(timeout_s):
             while await count():
-                await asyncio.sleep(poll_s)
+                with resting():
+                    await asyncio.sleep(poll_s)
                 poll_s = min(poll_s * 1.5, _LONGEST_POLL_S)
     except TimeoutError:
         raise DeadlineExceeded from None

@@ -21,6 +21,7 @@ from services.writer.servicer import WriterServicer, register_servicer
 from services.writer.settings import WriterSettings
 from shared.database import Database
 from shared.errors import PalimpsestError
+from shared.interceptors.admission import Bounds
 from shared.interceptors.personal_data import PersonalData
 from shared.personal_data.protection import Protections
 from shared.schema.fitness import Fitness
@@ -31,6 +32,8 @@ _log = logging.getLogger(__name__)
 
 NAME = "palimpsest.v1.WriterService"
 _RETRY_S = 1.0
+# Single observations share transactions: more of them at a time are less work each.
+_CALLS_A_TRANSACTION = 2
 
 
 def build_service(settings: WriterSettings) -> Service:
@@ -43,6 +46,7 @@ def build_service(settings: WriterSettings) -> Service:
         on_start=writer.start,
         on_stop=writer.stop,
         guard=writer.guard,
+        bounds=Bounds.of_pool(settings.database.pool_max, calls_a_connection=_CALLS_A_TRANSACTION),
     )
 
 

@@ -1,21 +1,57 @@
 """Bounds the calls under way: what a service cannot do in time it refuses at once, before any work."""
 
-from collections.abc import AsyncIterator
-from contextlib import asynccontextmanager
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Iterator
+from contextlib import asynccontextmanager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass
 
 from shared.errors import QueueFull
 from shared.interceptors.call import Call
 from shared.telemetry import calls_refused
 
 _RETRY_AFTER_S = 0.5
+# Calls that wait for what others do take memory and nothing else.
+_MOST_RESTING = 512
+_LEAST_BURST = 64
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """How many calls may be worked on at a time."""
+
+    burst: int
+    """More are an overload: those who call one after the other, each waiting for its answer, are never so many."""
+    steady: int
+    """So many are let in while there is an overload: each waits for those that were let in before it."""
+
+    @classmethod
+    def of_pool(cls, connections: int, *, calls_a_connection: int = 1) -> Bounds:
+        """Those of a service that does so many calls at a time on each connection of its pool."""
+        steady = 2 * connections * calls_a_connection
+        return cls(max(4 * steady, _LEAST_BURST), steady)
+
+    def limited(self, most: int | None) -> Bounds:
+        """These, or what a setting says instead."""
+        return self if most is None else Bounds(most, min(most, self.steady))
+
+
+UNPOOLED = Bounds(_MOST_RESTING, _MOST_RESTING)
+"""Of a service that bounds its work by itself."""
 
 
 class Admission:
-    """Lets at most `most` single-message calls in at a time. Streams have flow control of their own."""
+    """Lets single-message calls in up to a bound; streams have flow control of their own.
 
-    def __init__(self, most: int) -> None:
-        self._most = most
-        self._under_way = 0
+    A burst is let in whole. Once it is refused a call, a service is overloaded, and lets in only as many as it does in
+    the time that callers are used to, until it has done with half of these: others come as fast as those go.
+    """
+
+    def __init__(self, bounds: Bounds) -> None:
+        self._bounds = bounds
+        self._working = self._resting = 0
+        self._is_overloaded = False
 
     @asynccontextmanager
     async def admitted(self, call: Call) -> AsyncIterator[None]:
@@ -23,11 +59,48 @@ class Admission:
         if call.is_streaming:
             yield
             return
-        if self._under_way >= self._most:
+        if self._is_full():
+            self._is_overloaded = True
             calls_refused.inc()
             raise QueueFull(queue="calls", retry_after_s=_RETRY_AFTER_S)
-        self._under_way += 1
+        self._working += 1
+        token = _admission.set(self)
         try:
             yield
         finally:
-            self._under_way -= 1
+            _admission.reset(token)
+            self._leave()
+
+    @contextmanager
+    def resting(self) -> Iterator[None]:
+        """One of those at work waits for something that it does not do itself."""
+        self._leave()
+        self._resting += 1
+        try:
+            yield
+        finally:
+            self._resting -= 1
+            self._working += 1
+
+    def _is_full(self) -> bool:
+        most = self._bounds.steady if self._is_overloaded else self._bounds.burst
+        return self._working >= most or self._working + self._resting >= max(self._bounds.burst, _MOST_RESTING)
+
+    def _leave(self) -> None:
+        self._working -= 1
+        if self._working <= self._bounds.steady // 2:
+            self._is_overloaded = False
+
+
+_admission: ContextVar[Admission | None] = ContextVar("admission", default=None)
+
+
+@contextmanager
+def resting() -> Iterator[None]:
+    """The call under way waits for something that it does not do itself, for which others need not be refused."""
+    admission = _admission.get()
+    if admission is None:
+        yield
+        return
+    with admission.resting():
+        yield

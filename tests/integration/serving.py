@@ -106,7 +106,7 @@ async def always() -> bool:
 @asynccontextmanager
 async def running(**options: Any) -> AsyncIterator[Running]:
     servicer = Embedder()
-    hooks = {key: options.pop(key) for key in ("ready", "on_start", "on_stop") if key in options}
+    hooks = {key: options.pop(key) for key in ("ready", "on_start", "on_stop", "bounds") if key in options}
     service = Service(
         name=NAME,
         register=lambda server: add_EmbedderServiceServicer_to_server(servicer, server),

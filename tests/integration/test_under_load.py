@@ -103,7 +103,11 @@ async def test_one_of_two_readers_stops_and_no_call_fails(dsn: str) -> None:
 async def small_reader(dsn: str, pool_max: int) -> AsyncIterator[ReaderServiceStub]:
     """A reader with a small pool."""
     settings = ReaderSettings(database=DatabaseSettings(dsn=dsn, pool_min=0, pool_max=pool_max))
-    async with serving(build_service(settings)) as target, grpc.aio.insecure_channel(target) as channel:
+    service = build_service(settings)
+    async with (
+        serving(service, max_concurrent_calls=CANCELLED) as target,
+        grpc.aio.insecure_channel(target) as channel,
+    ):
         await until_serving(channel, "palimpsest.v1.ReaderService")
         yield ReaderServiceStub(channel)
 

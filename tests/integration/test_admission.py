@@ -1,0 +1,220 @@
+"""OP-1: which calls are let in and which are refused at once, through real sockets; no test waits for time to pass."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncIterator, Callable
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field
+from typing import Any
+
+import asyncpg
+import grpc
+import grpc.aio
+import pytest
+from google.rpc.error_details_pb2 import ErrorInfo, RetryInfo
+from palimpsest.v1 import embedder_service_pb2 as embedding
+from palimpsest.v1 import reader_service_pb2 as pb
+from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
+from palimpsest.v1.reference_pb2 import EntityRef
+
+from services.reader.service import build_service
+from services.reader.settings import ReaderSettings
+from shared.interceptors.admission import Bounds, resting
+from shared.settings import DatabaseSettings
+from shared.telemetry import registry
+from tests.integration.serving import REQUEST, Running, detail, eventually, failure, running
+from tests.integration.writing import NAMESPACE, Writer, entity, observation, serving, until_serving, writing
+
+CLIENTS = 64
+ASKED = pb.GetEntityRequest(namespace=NAMESPACE, entity=EntityRef(key="person:alice"))
+
+
+@dataclass
+class Held:
+    """A server whose calls end when the test lets them."""
+
+    server: Running
+    calls: list[asyncio.Task[Any]] = field(default_factory=list)
+    releases: asyncio.Semaphore = field(default_factory=lambda: asyncio.Semaphore(0))
+
+    async def begin(self, number: int) -> None:
+        """So many more calls are at work."""
+        seen = len(self.server.servicer.seen) + number
+        self.calls += [asyncio.ensure_future(self.server.embedder.Embed(REQUEST)) for _ in range(number)]
+        await eventually(lambda: len(self.server.servicer.seen) == seen)
+
+    async def end(self, number: int) -> None:
+        """So many of them are answered."""
+        left = len(self.calls) - number
+        for _ in range(number):
+            self.releases.release()
+        while len(self.calls) > left:
+            done, rest = await asyncio.wait(self.calls, return_when=asyncio.FIRST_COMPLETED)
+            self.calls = list(rest)
+            for each in done:
+                each.result()
+
+    async def is_refused(self) -> None:
+        """One more call is refused, with a delay, and does no work."""
+        seen = len(self.server.servicer.seen)
+        error = await failure(self.server.embedder.Embed(REQUEST))
+        assert error.code() is grpc.StatusCode.RESOURCE_EXHAUSTED
+        assert (detail(error, ErrorInfo).reason, detail(error, ErrorInfo).metadata["queue"]) == ("QUEUE_FULL", "calls")
+        assert detail(error, RetryInfo).retry_delay.ToTimedelta().total_seconds() > 0
+        assert len(self.server.servicer.seen) == seen
+
+
+@asynccontextmanager
+async def held(bounds: Bounds, **options: Any) -> AsyncIterator[Held]:
+    """A server with these bounds; in the end all calls are answered."""
+    async with running(bounds=bounds, **options) as server:
+        holding = Held(server)
+
+        async def hold(request: embedding.EmbedRequest) -> embedding.EmbedResponse:
+            await holding.releases.acquire()
+            return embedding.EmbedResponse()
+
+        server.servicer.embed = hold
+        yield holding
+        await holding.end(len(holding.calls))
+
+
+async def test_a_burst_is_let_in_whole_and_an_overload_is_not() -> None:
+    """OP-1, OP-2: as many as the bound are let in, one more is refused. Then fewer are let in, each of which waits for
+    fewer others, until it is over; then a burst is let in again."""
+    async with held(Bounds(burst=6, steady=2)) as calls:
+        for _ in range(2):
+            await calls.begin(6)
+            await calls.is_refused()
+            await calls.end(4)
+            await calls.is_refused()
+            await calls.end(1)
+            await calls.begin(5)
+            await calls.is_refused()
+            await calls.end(6)
+
+
+async def test_whoever_waits_in_an_overload_is_let_in_as_others_go() -> None:
+    """OP-1: so many are at work throughout, not fewer."""
+    async with held(Bounds(burst=8, steady=4)) as calls:
+        await calls.begin(8)
+        await calls.is_refused()
+        await calls.end(5)
+        for _ in range(5):
+            await calls.begin(1)
+            await calls.is_refused()
+            await calls.end(1)
+
+
+async def test_a_setting_goes_before_what_a_service_says() -> None:
+    """OP-1: of PALIMPSEST_MAX_CONCURRENT_CALLS."""
+    async with held(Bounds(burst=6, steady=4), max_concurrent_calls=3) as calls:
+        await calls.begin(3)
+        await calls.is_refused()
+
+
+async def test_streams_are_not_counted() -> None:
+    """OP-1: they have flow control of their own."""
+    async with held(Bounds(burst=1, steady=1)) as calls:
+        streams = [calls.server.embedder.StreamEmbed() for _ in range(3)]
+        for each in streams:
+            await each.write(embedding.StreamEmbedRequest(item_id=1, text="text"))
+            assert (await each.read()).item_id == 1
+        await calls.begin(1)
+        await calls.is_refused()
+        for each in streams:
+            await each.done_writing()
+            assert await each.read() is grpc.aio.EOF
+
+
+async def test_who_waits_for_others_takes_nobodys_place() -> None:
+    """OP-1, EM-3: calls that wait for vectors, or for a replica, let others in, and go on where it is full by then."""
+    async with held(Bounds(burst=1, steady=1)) as calls:
+        waited_for = asyncio.Event()
+        hold = calls.server.servicer.embed
+        assert hold is not None
+
+        async def wait(request: embedding.EmbedRequest) -> Any:
+            with resting():
+                await waited_for.wait()
+            return await hold(request)
+
+        calls.server.servicer.embed = wait
+        await calls.begin(3)
+        calls.server.servicer.embed = hold
+        await calls.begin(1)
+        await calls.is_refused()
+        waited_for.set()
+        await calls.end(3)
+        await calls.is_refused()
+        await calls.end(1)
+        await calls.begin(1)
+
+
+@pytest.mark.parametrize("connections", [1, 4, 10, 40])
+def test_bounds_follow_from_the_pool(connections: int) -> None:
+    """OP-1: clients that wait for their answers are no overload, and in one a connection has work while it answers."""
+    for each in (1, 2):
+        bounds = Bounds.of_pool(connections, calls_a_connection=each)
+        assert bounds.burst >= max(CLIENTS, 8 * connections * each)
+        assert connections <= bounds.steady <= bounds.burst
+
+
+@asynccontextmanager
+async def locked(dsn: str, table: str) -> AsyncIterator[None]:
+    """Nobody gets at a table."""
+    lock = await asyncpg.connect(dsn)
+    try:
+        async with lock.transaction():
+            await lock.execute(f"LOCK TABLE {table} IN ACCESS EXCLUSIVE MODE")
+            yield
+    finally:
+        await lock.close()
+
+
+async def all_at_once(dsn: str, table: str, call: Callable[[int], Any], number: int) -> list[Any]:
+    """The answers of so many calls that are all under way before the first can be answered."""
+    async with locked(dsn, table):
+        calls = [asyncio.ensure_future(call(each)) for each in range(number)]
+        await eventually(lambda: calls_under_way() >= number or any(each.done() for each in calls))
+    return await asyncio.gather(*calls)
+
+
+def calls_under_way() -> float:
+    """As the server counts them."""
+    return registry.get_sample_value("palimpsest_calls_under_way") or 0
+
+
+async def test_a_normal_burst_of_single_writes(dsn: str) -> None:
+    """OP-1: 64 clients that all write at once are let in, whatever they wait for."""
+    async with writing(dsn, pool_max=4) as writer:
+        said = [observation(str(number), entity(f"thing:{number}")) for number in range(CLIENTS)]
+        await all_at_once(dsn, "observations", lambda number: writer.record(said[number]), CLIENTS)
+        assert (await writer.row("SELECT count(*) AS n FROM observations"))["n"] == CLIENTS
+
+
+async def test_a_normal_burst_of_batches(dsn: str) -> None:
+    """OP-1: of 32 clients."""
+    async with writing(dsn, pool_max=4) as writer:
+
+        async def record(writer: Writer, number: int) -> None:
+            said = [observation(f"{number}-{each}", entity(f"thing:{each}")) for each in range(4)]
+            for result in await writer.record_all(*said):
+                assert result.WhichOneof("result") == "recorded"
+
+        await all_at_once(dsn, "observations", lambda number: record(writer, number), CLIENTS // 2)
+        assert (await writer.row("SELECT count(*) AS n FROM observations"))["n"] == 4 * (CLIENTS // 2)
+
+
+async def test_a_normal_burst_of_reads(dsn: str) -> None:
+    """OP-1: of 64 clients."""
+    service = build_service(ReaderSettings(database=DatabaseSettings(dsn=dsn, pool_max=4)))
+    async with serving(service) as target, grpc.aio.insecure_channel(target) as channel:
+        await until_serving(channel, "palimpsest.v1.ReaderService")
+        stub = ReaderServiceStub(channel)
+
+        async def read(_: int) -> grpc.StatusCode:
+            return (await failure(stub.GetEntity(ASKED))).code()
+
+        assert set(await all_at_once(dsn, "entities", read, CLIENTS)) == {grpc.StatusCode.NOT_FOUND}
