@@ -17,6 +17,7 @@ from services.reader.store import Store
 from services.reader.watch.hub import Hub, WatchSettings
 from shared.database import Database
 from shared.freshness import Patience
+from shared.interceptors.admission import Bounds
 from shared.interceptors.personal_data import PersonalData
 from shared.personal_data.protection import Protections
 from shared.schema.fitness import Fitness
@@ -47,6 +48,7 @@ def build_service(settings: ReaderSettings) -> Service:
             recheck_s=settings.watch_recheck_s,
             renew_s=settings.watch_renew_s,
             statement_timeout_s=settings.statement_timeout_s,
+            kept_bytes=settings.watch_kept_bytes,
         ),
     )
     servicer = ReaderServicer(
@@ -89,4 +91,14 @@ def build_service(settings: ReaderSettings) -> Service:
         await fitness.close()
         await database.close()
 
-    return Service(NAME, register=register, ready=ready, on_start=start, on_drain=drain, on_stop=close, guard=guard)
+    bounds = Bounds.of_pool(settings.database.pool_max)
+    return Service(
+        NAME,
+        register=register,
+        ready=ready,
+        on_start=start,
+        on_drain=drain,
+        on_stop=close,
+        guard=guard,
+        bounds=bounds,
+    )

@@ -5,7 +5,7 @@ from typing import Self
 from pydantic import Field, model_validator
 from pydantic_settings import BaseSettings, SettingsConfigDict
 
-from shared.settings import DatabaseSettings
+from shared.settings import MIB, DatabaseSettings
 
 
 class ReaderSettings(BaseSettings):
@@ -60,6 +60,12 @@ class ReaderSettings(BaseSettings):
     watchers: int = Field(default=4_096, ge=1, description="streams of changes that one process serves at most")
     watch_reads: int = Field(
         default=2, ge=1, description="connections that reading changes may take at a time, whoever watches"
+    )
+    watch_kept_bytes: int = Field(
+        default=128 * MIB,
+        ge=0,
+        description="what is kept of changes for streams that are a little behind, of all together; what does not fit, "
+        "and what is beyond 16 MiB of one namespace and view, is read from the database by whoever still needs it",
     )
     watch_recheck_s: float = Field(
         default=5.0,

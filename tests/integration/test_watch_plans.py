@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from datetime import datetime
 from typing import Any
 
 import asyncpg
@@ -12,6 +13,7 @@ from services.reader.view import View
 from services.reader.watch.log_store import LogStore
 from services.reader.watch.position import Position
 from shared.database import Connection, Database
+from shared.settings import DatabaseSettings
 from tests.integration.writing import NAMESPACE
 
 ROWS = 100_000
@@ -44,7 +46,8 @@ _TABLES = ("changes", "observations", "entities", "facts", "entity_evidence", "f
 
 
 class _Explained:
-    """A connection that answers, and keeps the plan of each statement that is not asked for a single row."""
+    """A connection that answers, and keeps the plan of each statement that is not asked for a single row: the one that
+    serves all arguments, as it is made in transactions that are set to that."""
 
     def __init__(self, connection: Connection, plans: list[dict[str, Any]]) -> None:
         self._connection, self._plans = connection, plans
@@ -53,10 +56,18 @@ class _Explained:
         return await self._connection.fetchrow(statement, *arguments)
 
     async def fetch(self, statement: str, *arguments: Any) -> Any:
-        asked = "EXPLAIN (ANALYZE, BUFFERS, SUMMARY, FORMAT JSON) " + statement
-        [[plan]] = await self._connection.fetch(asked, *arguments)
+        await self._connection.execute(f"PREPARE looked AS {statement}")
+        asked = f"EXECUTE looked ({', '.join(map(_literal, arguments))})"
+        plan = await self._connection.fetchval(f"EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) {asked}")
+        await self._connection.execute("DEALLOCATE looked")
         self._plans += json.loads(plan)
         return await self._connection.fetch(statement, *arguments)
+
+
+def _literal(value: Any) -> str:
+    if isinstance(value, list):
+        return f"ARRAY[{', '.join(map(_literal, value))}]::text[]"
+    return str(value) if isinstance(value, bool | int) else f"'{value}'"
 
 
 def _nodes(plan: dict[str, Any]) -> list[dict[str, Any]]:
@@ -83,6 +94,12 @@ async def test_a_look_at_the_latest_changes_reads_only_them(crowded: None, datab
         await _look(database, view, ROWS - 10, ROWS - 1, noted=0)
 
 
+async def _known_at(database: Database, change: int) -> datetime:
+    async with database.connection() as connection:
+        known_at: datetime = await connection.fetchval("SELECT known_at FROM changes WHERE change_id = $1", change)
+    return known_at
+
+
 async def _look(database: Database, view: View, first: int, last: int, *, noted: int) -> None:
     """Finds the changes behind one up to another, with so many notes, and asserts how."""
     plans: list[dict[str, Any]] = []
@@ -92,9 +109,7 @@ async def _look(database: Database, view: View, first: int, last: int, *, noted:
             return await database.transaction(lambda connection: work(_Explained(connection, plans)), **options)
 
     log = LogStore(Explaining(), timeout_s=60)  # type: ignore[arg-type]
-    async with database.connection() as connection:
-        moments = "SELECT known_at FROM changes WHERE change_id IN ($1, $2) ORDER BY known_at"
-        after, until = [row["known_at"] for row in await connection.fetch(moments, first, last)]
+    after, until = await _known_at(database, first), await _known_at(database, last)
     found, end = await log.find(view, Position.behind(after), until, changes=20_000, limit=2_000)
     assert end == Position.behind(until)
     # Besides what each change made, what was noted, and the facts at it.
@@ -106,3 +121,20 @@ async def _look(database: Database, view: View, first: int, last: int, *, noted:
         assert node.get("Rows Removed by Filter", 0) < ROWS / 10, node
     pages = plan["Plan"]["Shared Hit Blocks"] + plan["Plan"]["Shared Read Blocks"]
     assert pages < 100 * (last - first) + 1_000
+
+
+async def test_what_finds_changes_is_planned_once(crowded: None, dsn: str) -> None:
+    """RE-13: a connection makes one plan for all looks, views and positions, and none for one of them alone."""
+    database = Database.open(DatabaseSettings(dsn=dsn, pool_min=1, pool_max=1))
+    log = LogStore(database, timeout_s=60)
+    for view in (OUTSIDER, SEES_ALL) * 4:
+        for first in (ROWS - 20, ROWS - 9):
+            after, until = await _known_at(database, first), await _known_at(database, ROWS - 1)
+            await log.find(view, Position.behind(after), until, changes=20_000, limit=2_000)
+    async with database.connection() as connection:
+        plans = await connection.fetch(
+            "SELECT name, generic_plans, custom_plans FROM pg_prepared_statements "
+            "WHERE statement LIKE '%span AS MATERIALIZED%' AND statement NOT LIKE '%pg_prepared_statements%'"
+        )
+    await database.close()
+    assert [(row["generic_plans"], row["custom_plans"]) for row in plans] == [(8, 0), (8, 0)]

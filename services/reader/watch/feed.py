@@ -7,14 +7,17 @@ import logging
 from collections import deque
 from collections.abc import AsyncGenerator
 from contextlib import suppress
+from dataclasses import dataclass
 from datetime import datetime
 
 from services.reader.view import View
 from services.reader.watch.log_store import LogStore
 from services.reader.watch.metrics import watch_catch_ups, watch_changes
 from services.reader.watch.position import Position
+from services.reader.watch.shelf import Shelf
 from services.reader.watch.told import Batch, Found, Told
 from shared.errors import PalimpsestError
+from shared.settings import MIB
 
 _log = logging.getLogger(__name__)
 
@@ -26,7 +29,7 @@ FOUND_AT_ONCE = 2_000
 READ_AT_ONCE = 32
 # What is kept for those who are a little behind. Who is further behind reads for itself.
 MOST_KEPT = 1_024
-MOST_KEPT_BYTES = 16 * 1024 * 1024
+MOST_KEPT_BYTES = 16 * MIB
 _RETRY_S = 0.5
 _A_THING_BYTES = 2_000
 
@@ -63,14 +66,15 @@ class LogReader:
 class Feed:
     """The changes of one view, from the moment when somebody began to watch it."""
 
-    def __init__(self, reader: LogReader, view: View, head: datetime) -> None:
+    def __init__(self, reader: LogReader, view: View, head: datetime, shelf: Shelf) -> None:
         self._reader = reader
         self._view = view
         self._head = Position.behind(head)
         """How far it has read."""
         self._settled = head
         """How far it may read."""
-        self._kept: deque[Batch] = deque()
+        self._shelf = shelf
+        self._kept: deque[_Kept] = deque()
         self._kept_things = self._kept_bytes = 0
         self._news = asyncio.Event()
         self._grown = asyncio.Event()
@@ -92,6 +96,8 @@ class Feed:
         """Reads no longer."""
         self._reading.cancel()
         await asyncio.wait([self._reading])
+        while self._kept:
+            self._drop()
 
     def is_read_behind(self, after: Position) -> bool:
         """Whether nothing is known to come behind a position. Raises what the feed was lost to."""
@@ -119,9 +125,9 @@ class Feed:
 
     def _kept_behind(self, after: Position) -> Batch | None:
         """The first kept batch that ends behind the position, if what it begins with, or before it, is kept."""
-        if not self._kept or self._kept[0].begin > after:
+        if not self._kept or self._kept[0].batch.begin > after:
             return None
-        for batch in self._kept:
+        for batch in (each.batch for each in self._kept):
             if batch.end > after:
                 return Batch(after, batch.end, tuple(each for each in batch.told if each.found.position > after))
         return None
@@ -143,18 +149,33 @@ class Feed:
                 await asyncio.sleep(_RETRY_S)
 
     def _keep(self, batch: Batch) -> None:
-        self._kept.append(batch)
+        size = _bytes_of(batch)
+        self._kept.append(_Kept(batch, size, self._shelf.put(size, self._drop)))
         self._kept_things += len(batch.told)
-        self._kept_bytes += _bytes_of(batch)
+        self._kept_bytes += size
         while len(self._kept) > 1 and (
             self._kept_things > MOST_KEPT or self._kept_bytes > MOST_KEPT_BYTES or len(self._kept) > MOST_KEPT
         ):
-            gone = self._kept.popleft()
-            self._kept_things -= len(gone.told)
-            self._kept_bytes -= _bytes_of(gone)
+            self._drop()
         self._head = batch.end
         self._grown.set()
         self._grown = asyncio.Event()
+
+    def _drop(self) -> None:
+        """Keeps the oldest batch no longer: who has not had it yet reads the log."""
+        gone = self._kept.popleft()
+        self._kept_things -= len(gone.batch.told)
+        self._kept_bytes -= gone.size
+        self._shelf.take(gone.place)
+
+
+@dataclass(frozen=True, slots=True)
+class _Kept:
+    """A batch that is kept, what it takes, and where it is among all that is."""
+
+    batch: Batch
+    size: int
+    place: int
 
 
 def _bytes_of(batch: Batch) -> int:

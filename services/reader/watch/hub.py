@@ -13,8 +13,10 @@ from services.reader.watch.feed import Feed, LogReader
 from services.reader.watch.follower import Follower
 from services.reader.watch.log_store import LogStore
 from services.reader.watch.metrics import watch_feeds, watchers
+from services.reader.watch.shelf import Shelf
 from shared.database import Database
 from shared.errors import PalimpsestError, QueueFull, ServerStopping
+from shared.settings import MIB
 
 _RETRY_AFTER_S = 1.0
 
@@ -29,6 +31,7 @@ class WatchSettings:
     recheck_s: float = 5.0
     renew_s: float = 3_600.0
     statement_timeout_s: float = 30.0
+    kept_bytes: int = 128 * MIB
 
 
 @dataclass
@@ -47,6 +50,7 @@ class Hub:
         self.log = LogStore(database, timeout_s=self.settings.statement_timeout_s)
         self._reader = LogReader(self.log, at_once=self.settings.reads_at_once)
         self._follower = Follower(self.log, poll_s=self.settings.poll_s, on_settled=self._settle, on_lost=self._lose)
+        self._shelf = Shelf(self.settings.kept_bytes)
         self._feeds: dict[str, dict[View, _Shared]] = {}
         self._following: asyncio.Task[None] | None = None
         self._watchers = 0
@@ -105,7 +109,7 @@ class Hub:
         return shared
 
     async def _made(self, view: View) -> Feed:
-        return Feed(self._reader, view, await self._follower.settled(view.namespace))
+        return Feed(self._reader, view, await self._follower.settled(view.namespace), self._shelf)
 
     async def _leave(self, view: View, shared: _Shared) -> None:
         shared.takers -= 1

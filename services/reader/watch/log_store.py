@@ -23,6 +23,14 @@ from shared.statements import load_statements
 _SQL = load_statements(Path(__file__).with_name("log_store.sql"), VISIBILITY)
 _NUMBERS_OF_TRANSACTIONS = 2**32
 _HISTORY_AGE_S = 1.0
+_ONE_PLAN = {
+    # Planning what finds changes takes longer than finding a few, so a connection does it once for all looks. Nothing
+    # is known of the numbers of changes then, and by its estimate of them the planner would read tables whole.
+    "plan_cache_mode": "force_generic_plan",
+    "enable_seqscan": "off",
+    "jit": "off",
+    "max_parallel_workers_per_gather": "0",
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +120,7 @@ class LogStore:
             return found, found[-1].position if len(found) == limit else Position.behind(reach["until"])
 
         return await self._database.transaction(
-            work, timeout_s=self._timeout_s, isolation="repeatable_read", readonly=True
+            work, timeout_s=self._timeout_s, isolation="repeatable_read", readonly=True, settings=_ONE_PLAN
         )
 
     async def read(self, view: View, found: Sequence[Found]) -> list[Told]:

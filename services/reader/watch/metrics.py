@@ -26,6 +26,11 @@ watch_catch_ups = Counter(
     "Pages that were read for one watcher alone, because it was behind.",
     registry=registry,
 )
+watch_kept_bytes = Gauge(
+    "palimpsest_watch_kept_bytes",
+    "About what is kept of changes for those who are a little behind (PALIMPSEST_READER_WATCH_KEPT_BYTES).",
+    registry=registry,
+)
 watch_poll_failures = Counter(
     "palimpsest_watch_poll_failures", "Looks at the log of changes that failed.", registry=registry
 )
