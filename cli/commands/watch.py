@@ -2,10 +2,12 @@
 
 from typing import Annotated
 
+import grpc
 import typer
 from palimpsest.v1.reader_service_pb2 import WatchResponse
 from palimpsest.v1.retrieval_pb2 import Change, ChangeType, ItemKind
 
+from cli.failure import failure_of
 from cli.options import Data, Json, Target, connected
 from cli.output import note, one_line, say, say_json, when
 
@@ -29,12 +31,17 @@ def watch(
 ) -> None:
     """Print changes of observations, entities and facts until interrupted, each with what is then stored.
 
-    With --json a line is a message as it came, with its cursor; else the last cursor is told at the end.
+    With --json a line is a message as it came, with its cursor; else the last cursor is told at the end. While no
+    reader answers it tries again, and says so.
     """
     with connected(target, data) as connection:
+
+        def tell(error: grpc.RpcError) -> None:
+            note(f"{failure_of(error, connection.endpoints.reader)}; trying again until it answers", "yellow")
+
         latest = ""
         try:
-            for response in connection.client.watch(namespace, cursor=cursor, scopes=scopes or ()):
+            for response in connection.client.watch(namespace, cursor=cursor, on_cut=tell, scopes=scopes or ()):
                 _say(response, as_json=as_json)
                 latest = response.cursor
         finally:

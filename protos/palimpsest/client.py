@@ -33,7 +33,7 @@ from palimpsest.v1.writer_service_pb2 import (
     RecordObservationResult,
 )
 from palimpsest.v1.writer_service_pb2_grpc import WriterServiceStub
-from palimpsest.watching import Resuming
+from palimpsest.watching import OnCut, Resuming
 
 if TYPE_CHECKING:
     from palimpsest.v1.embedder_service_pb2_grpc import EmbedderServiceAsyncStub
@@ -122,14 +122,16 @@ class Client(Channels):
         response: CompileContextResponse = self.reader.CompileContext(request, timeout=timeout_s)
         return response
 
-    def watch(self, namespace: str, *, cursor: str = "", **fields: Any) -> Iterator[WatchResponse]:
+    def watch(
+        self, namespace: str, *, cursor: str = "", on_cut: OnCut | None = None, **fields: Any
+    ) -> Iterator[WatchResponse]:
         """Streams changes, and goes on where it was when it is cut off. `fields` are the others of `WatchRequest`.
 
         Keep the `cursor` of a message once it is handled. Asking for the next one says that this one is: a message is
         given again where the program did not come back for the next. Raises `grpc.RpcError` for all but UNAVAILABLE,
-        e.g. with CURSOR_EXPIRED.
+        e.g. with CURSOR_EXPIRED; of that `on_cut` is told, once until the stream goes on.
         """
-        stream = Resuming(namespace, cursor, fields)
+        stream = Resuming(namespace, cursor, fields, on_cut)
         while True:
             try:
                 for response in self.reader.Watch(stream.request):
@@ -231,9 +233,11 @@ class AsyncClient(Channels):
         response: CompileContextResponse = await self.reader.CompileContext(request, timeout=timeout_s)
         return response
 
-    async def watch(self, namespace: str, *, cursor: str = "", **fields: Any) -> AsyncGenerator[WatchResponse, None]:
+    async def watch(
+        self, namespace: str, *, cursor: str = "", on_cut: OnCut | None = None, **fields: Any
+    ) -> AsyncGenerator[WatchResponse, None]:
         """As `Client.watch`."""
-        stream = Resuming(namespace, cursor, fields)
+        stream = Resuming(namespace, cursor, fields, on_cut)
         while True:
             try:
                 async for response in self.reader.Watch(stream.request):

@@ -4,15 +4,21 @@ from __future__ import annotations
 
 import json
 import signal
+import socket
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass
 from hashlib import sha256
+from pathlib import Path
 from typing import Any
 
+import grpc
 import pytest
+from palimpsest.v1.reader_service_pb2 import WatchRequest, WatchResponse
+from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceServicer, add_ReaderServiceServicer_to_server
 
 from tests.acceptance.test_cli import (
     COMMAND_TIMEOUT_S,
@@ -72,12 +78,18 @@ class Stream:
         return Ended(self.process.returncode, out, err)
 
 
+def watching(system: Running, *arguments: str) -> AbstractContextManager[Stream]:
+    """A stream of a system."""
+    return watching_in(system.data, *arguments)
+
+
 @contextmanager
-def watching(system: Running, *arguments: str) -> Iterator[Stream]:
+def watching_in(data: Path, *arguments: str) -> Iterator[Stream]:
+    """A stream of the system that runs in a folder, or of the one that arguments name."""
     # Where the tests are run in the background, interrupts may be ignored, which children would inherit.
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     process = subprocess.Popen(
-        [*PALIMPSEST, "watch", *arguments], env=environment(system.data), stdin=subprocess.DEVNULL,
+        [*PALIMPSEST, "watch", *arguments], env=environment(data), stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip
     signal.signal(signal.SIGINT, before)
@@ -173,3 +185,53 @@ def test_wrong_use(system: Running) -> None:
         [line] = refused.err.splitlines()
         assert line.startswith("error: INVALID_ARGUMENT")
         assert told in line
+
+
+class _Reader(ReaderServiceServicer):  # type: ignore[misc]  # grpc ships no types
+    """A reader of which each stream begins, and is cut off when its test says so."""
+
+    def __init__(self) -> None:
+        self.cut = threading.Event()
+        self.cursors: list[str] = []
+
+    def Watch(self, request: WatchRequest, context: grpc.ServicerContext) -> Iterator[WatchResponse]:
+        self.cursors.append(request.cursor)
+        yield WatchResponse(cursor=f"c{len(self.cursors)}")
+        self.cut.wait(COMMAND_TIMEOUT_S)
+        self.cut.clear()
+        context.abort(grpc.StatusCode.UNAVAILABLE, "")
+
+
+@contextmanager
+def reader_at(port: int) -> Iterator[_Reader]:
+    """A reader on a port."""
+    servicer, server = _Reader(), grpc.server(ThreadPoolExecutor(4))
+    add_ReaderServiceServicer_to_server(servicer, server)
+    assert server.add_insecure_port(f"127.0.0.1:{port}") == port
+    server.start()
+    try:
+        yield servicer
+    finally:
+        servicer.cut.set()
+        server.stop(None).wait()
+
+
+def test_where_nobody_answers() -> None:
+    """RE-13: it says so once, with the address and what to do, and goes on trying; so it does again when it is cut off,
+    and it goes on where it was."""
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    with folder() as place, watching_in(place, "x", "--json", "--target", f"127.0.0.1:{port}") as stream:
+        assert stream.process.stderr is not None
+        told = stream.process.stderr.readline()
+        assert told.startswith(f"nothing answers at 127.0.0.1:{port}: start the system with 'palimpsest up'")
+        assert told.endswith("; trying again until it answers\n")
+        with reader_at(port) as reader:
+            assert json.loads(stream.line())["cursor"] == "c1"
+            reader.cut.set()
+            assert json.loads(stream.line())["cursor"] == "c2"
+            ended = stream.interrupt()
+    # Cut off once more, it has said so once more; how often it tried before makes no difference.
+    assert (ended.code, ended.err) == (INTERRUPTED, told)
+    assert reader.cursors == ["", "c1"]
