@@ -1,10 +1,10 @@
 """What a big store holds, from a seed alone: the same rows always, of any number.
 
-Namespaces have Zipf sizes, the largest 19 %. A passage is 30 to 60 words of Russian or English: Zipf's law over made-up
-words with endings, the real stop words first, a quarter of them words of its topic, now and then an identifier. Its
-vector is like those of the usual models: everything at a cosine of about .7 to everything, of about .8 within a topic;
-a namespace knows a tenth of the topics. Labels let through all, 10 %, 1 % and 0.1 %, those that restrict and those that
-apply.
+Namespaces have Zipf sizes, the largest 19 % of 100, 13 % of 1,000. A passage is 30 to 60 words of Russian or English:
+Zipf's law over made-up words with endings, the real stop words first, a quarter of them words of its topic, now and
+then an identifier. Its vector is like those of the usual models: everything at a cosine of about .7 to everything, of
+about .8 within a topic; a namespace knows a tenth of the topics. Labels let through all, 10 %, 1 % and 0.1 %, those
+that restrict and those that apply. Facts, where a store has any, are about documents.
 """
 
 from __future__ import annotations
@@ -27,6 +27,7 @@ NAMESPACES = 100
 TOPICS = 3_000
 TOPICS_OF_NAMESPACE = 300
 CHUNKS_OF_DOCUMENT = 4
+PREDICATES = 40
 SHARES = {"all": 1.0, "tenth": 0.1, "hundredth": 0.01, "thousandth": 0.001}
 """Names of the filters, with the share of a namespace that each lets through."""
 
@@ -36,6 +37,7 @@ _NARROW_DIMENSIONS = 48
 _STEMS = 30_000
 _TOPIC_WORDS = 60
 _TOPIC_SHARE = 0.25
+_SHARE_OF_EDGES = 0.3
 _RUSSIAN_SHARE = 0.6
 _RUSSIAN_ENDINGS = ("", "а", "у", "ы", "ами", "ить", "ный", "ости")
 _ENGLISH_ENDINGS = ("", "", "", "s", "s", "ed", "ing", "er")
@@ -64,6 +66,17 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class Told:
+    """A fact about a document: about another one, or some words."""
+
+    document: int
+    predicate: str
+    other: int | None
+    words: str
+    vector: Floats
+
+
+@dataclass(frozen=True, slots=True)
 class Asked:
     """A query: words of its topic and a vector near it, as no passage has."""
 
@@ -76,9 +89,9 @@ def name_of(rank: int) -> str:
     return f"zipf-{rank:03}"
 
 
-def sizes(rows: int) -> list[int]:
+def sizes(rows: int, namespaces: int = NAMESPACES) -> list[int]:
     """Passages of each namespace, the largest first; in whole documents but for the largest, so that all add up."""
-    weights = 1 / np.arange(1, NAMESPACES + 1)
+    weights = 1 / np.arange(1, namespaces + 1)
     found = (
         np.maximum(1, np.round(rows * weights / weights.sum() / CHUNKS_OF_DOCUMENT)).astype(int) * CHUNKS_OF_DOCUMENT
     )
@@ -87,17 +100,28 @@ def sizes(rows: int) -> list[int]:
 
 
 class Content:
-    """The content of a store of so many rows."""
+    """The content of a store of so many rows in so many namespaces."""
 
-    def __init__(self, rows: int) -> None:
+    def __init__(self, rows: int, namespaces: int = NAMESPACES) -> None:
         self.rows = rows
+        self.namespaces = namespaces
+
+    @cached_property
+    def sizes(self) -> list[int]:
+        """Rows of each namespace, the largest first."""
+        return sizes(self.rows, self.namespaces)
+
+    @cached_property
+    def _documents(self) -> Integers:
+        """The namespace of each document: they arrive in a random order."""
+        counts = [-(-size // CHUNKS_OF_DOCUMENT) for size in self.sizes]
+        found: Integers = np.random.default_rng(SEED).permutation(np.repeat(np.arange(self.namespaces), counts))
+        return found
 
     @cached_property
     def _order(self) -> Integers:
-        """The namespace of each row: documents arrive in a random order, their pieces together."""
-        counts = [-(-size // CHUNKS_OF_DOCUMENT) for size in sizes(self.rows)]
-        documents = np.random.default_rng(SEED).permutation(np.repeat(np.arange(NAMESPACES), counts))
-        return np.repeat(documents, CHUNKS_OF_DOCUMENT)[: self.rows]
+        """The namespace of each row: pieces of a document come together."""
+        return np.repeat(self._documents, CHUNKS_OF_DOCUMENT)[: self.rows]
 
     @cached_property
     def _common(self) -> Floats:
@@ -116,7 +140,7 @@ class Content:
     def _topics(self) -> Integers:
         """The topics of each namespace, the most frequent first."""
         generator = np.random.default_rng(SEED + 4)
-        return np.array([generator.permutation(TOPICS)[:TOPICS_OF_NAMESPACE] for _ in range(NAMESPACES)])
+        return np.array([generator.permutation(TOPICS)[:TOPICS_OF_NAMESPACE] for _ in range(self.namespaces)])
 
     @cached_property
     def _words(self) -> tuple[Words, Words]:
@@ -144,6 +168,31 @@ class Content:
             applies=applies,
             vectors=self._vectors(generator, topics),
         )
+
+    def documents(self, rank: int) -> list[int]:
+        """The documents of the namespace that is the `rank`-th by size."""
+        return [int(each) for each in np.flatnonzero(self._documents == rank - 1)]
+
+    def facts(self, rank: int, of_each: int) -> list[Told]:
+        """So many facts of each document there, each of another predicate: edges to other documents, and words."""
+        generator = np.random.default_rng((SEED, self.rows, rank, 2))
+        own = self.documents(rank)
+        count = len(own) * of_each
+        topics = self._drawn_topics(generator, np.full(count, rank - 1))
+        words = self._texts(generator, topics, generator.integers(2, 7, count), identifiers=False)
+        vectors = self._vectors(generator, topics)
+        predicates = [each for _ in own for each in generator.permutation(PREDICATES)[:of_each]]
+        others = np.where(generator.random(count) < _SHARE_OF_EDGES, generator.choice(own, count), -1)
+        return [
+            Told(
+                document=own[place // of_each],
+                predicate=f"RELATION_{predicates[place]}",
+                other=int(others[place]) if others[place] >= 0 else None,
+                words=words[place],
+                vector=vectors[place],
+            )
+            for place in range(count)
+        ]
 
     def questions(self, rank: int, count: int) -> list[Asked]:
         """Queries of three to eight words to the namespace that is the `rank`-th by size."""

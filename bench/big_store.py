@@ -1,10 +1,11 @@
 """A big store for other benchmarks: the real schema in an embedded Postgres, filled by `big_content`.
 
-usage: python -m bench.big_store FOLDER --rows N
+usage: python -m bench.big_store FOLDER --rows N [--namespaces N] [--facts N]
 
 Builds FOLDER once, where it is not there yet; other benchmarks start it with `serving`. Rows are copied in, in an order
 in which namespaces alternate; secondary indexes are made afterwards, by their own definitions. 1,000,000 rows take
-about half an hour on one core, and 6 GB.
+about half an hour on one core, and 6 GB. Facts are written as the writer writes them (`big_facts`), so many of each
+document; each is a passage with a vector, too, beside the N rows.
 """
 
 from __future__ import annotations
@@ -23,7 +24,8 @@ from typing import Any
 
 import asyncpg
 
-from bench.big_content import DIMENSION, Block, Content
+from bench.big_content import CHUNKS_OF_DOCUMENT, DIMENSION, NAMESPACES, Block, Content
+from bench.big_facts import add_facts
 from shared.embedded_postgres import EmbeddedPostgres, start
 from shared.halfvec import encode_halfvec
 from shared.schema.migrate import migrate
@@ -56,10 +58,11 @@ def serving(folder: Path) -> Iterator[tuple[EmbeddedPostgres, Content]]:
         raise SystemExit(f"{folder} holds no store: python -m bench.big_store {folder} --rows N")
     with start(folder / "postgres") as postgres:
         asyncio.run(migrate(postgres.dsn(), timeout_s=600))
-        yield postgres, Content(json.loads(made.read_text())["rows"])
+        told = json.loads(made.read_text())
+        yield postgres, Content(told["rows"], told.get("namespaces", NAMESPACES))
 
 
-def build(folder: Path, rows: int) -> None:
+def build(folder: Path, rows: int, *, namespaces: int = NAMESPACES, facts: int = 0) -> None:
     """Builds the store of a folder, from the start if it was left half made. Does nothing where it is there."""
     made = folder / "made.json"
     if made.exists():
@@ -67,11 +70,11 @@ def build(folder: Path, rows: int) -> None:
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True, mode=0o755)
     with start(folder / "postgres", settings=BUILDING) as postgres:
-        seconds = asyncio.run(_fill(postgres.dsn(), Content(rows)))
-    made.write_text(json.dumps({"rows": rows, "seconds": seconds}))
+        seconds = asyncio.run(_fill(postgres.dsn(), Content(rows, namespaces), facts * CHUNKS_OF_DOCUMENT // rows))
+    made.write_text(json.dumps({"rows": rows, "namespaces": namespaces, "facts": facts, "seconds": seconds}))
 
 
-async def _fill(dsn: str, content: Content) -> dict[str, float]:
+async def _fill(dsn: str, content: Content, facts_of_document: int) -> dict[str, float]:
     await migrate(dsn, timeout_s=60)
     connection = await asyncpg.connect(dsn, command_timeout=7_200)
     await connection.set_type_codec("halfvec", schema="public", encoder=bytes, decoder=bytes, format="binary")
@@ -86,6 +89,9 @@ async def _fill(dsn: str, content: Content) -> dict[str, float]:
     await connection.fetch(_SQL.documents)
     await connection.fetch(_SQL.set_sequence)
     watch.note("documents", "documents")
+    if facts_of_document:
+        await add_facts(dsn, content, facts_of_document, TABLE)
+        watch.note("facts", "facts")
     for definition in [each for table in later for each in table]:
         await connection.execute(definition)
         name = definition.split()[definition.split().index("INDEX") + 1]
@@ -147,8 +153,10 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", type=Path)
     parser.add_argument("--rows", type=int, default=100_000)
+    parser.add_argument("--namespaces", type=int, default=NAMESPACES)
+    parser.add_argument("--facts", type=int, default=0)
     options = parser.parse_args()
-    build(options.folder, options.rows)
+    build(options.folder, options.rows, namespaces=options.namespaces, facts=options.facts)
 
 
 if __name__ == "__main__":

@@ -30,8 +30,11 @@ told AS (
 ),
 described AS (
     INSERT INTO entities (namespace, natural_key, kind, title, source_id, last_seen_at, restricting, applies, placeholder,
-        change_id)
-    SELECT namespace, owner_key, 'document', title, owner_key, occurred_at, restricting, applies, false, 0 FROM pieces
+        stamps, change_id)
+    SELECT namespace, owner_key, 'document', title, owner_key, occurred_at, restricting, applies, false,
+        jsonb_build_object('kind', stamp, 'title', stamp, 'source_id', stamp, 'scopes', stamp), 0
+    FROM pieces CROSS JOIN LATERAL (
+        SELECT jsonb_build_array((extract(epoch FROM occurred_at) * 1000000)::bigint, observation_id, 0) AS stamp) AS said
 ),
 evidence AS (
     INSERT INTO entity_evidence (namespace, natural_key, observation_id, occurred_at)
@@ -43,3 +46,7 @@ SELECT namespace, owner_key, 'text/markdown', md5(owner_key), occurred_at, obser
 -- name: set_sequence
 -- The next passage gets the number after the last of these.
 SELECT setval(pg_get_serial_sequence('passages', 'passage_id'), max(passage_id)) FROM passages;
+
+-- name: take_from_queue
+-- The passages of namespace $1 that wait for a vector, which they wait for no longer.
+DELETE FROM embedding_queue WHERE namespace = $1 RETURNING passage_id, embedding_hash;

@@ -29,7 +29,7 @@ import asyncpg
 import numpy as np
 import numpy.typing as npt
 
-from bench.big_content import SHARES, Asked, Content, name_of, sizes
+from bench.big_content import SHARES, Asked, Content, name_of
 from bench.big_store import FINGERPRINT, TABLE, serving
 from bench.known_vectors import KnownVectors
 from bench.measures import percentile
@@ -60,7 +60,16 @@ WHERE space.table_name = $1
 GROUP BY 1
 """
 _BUILD_MEMORY = "2GB"
-_VECTORS = f"SELECT passage_id, restricting, applies, embedding FROM {TABLE} WHERE namespace = $1 AND NOT hidden"
+# A fact is seen where both its ends are, too.
+_VECTORS = f"""
+SELECT v.passage_id, v.restricting, v.applies, v.embedding,
+    coalesce(subject.restricting, '{{}}') AS of_subject, coalesce(object.restricting, '{{}}') AS of_object
+FROM {TABLE} AS v JOIN passages AS p USING (namespace, passage_id)
+    LEFT JOIN facts AS f ON p.kind = 2 AND f.namespace = p.namespace AND f.fact_id = p.owner_key
+    LEFT JOIN entities AS subject ON subject.namespace = f.namespace AND subject.natural_key = f.subject_key
+    LEFT JOIN entities AS object ON object.namespace = f.namespace AND object.natural_key = f.object_key
+WHERE v.namespace = $1 AND NOT v.hidden
+"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,7 +92,8 @@ class Stored:
     """All vectors of a namespace, with their labels."""
 
     passage_ids: npt.NDArray[np.int64]
-    restricting: list[frozenset[str]]
+    restricting: list[tuple[frozenset[str], ...]]
+    """Of each the sets of labels of which a caller must hold one, unless the set is empty."""
     applies: list[frozenset[str]]
     vectors: npt.NDArray[np.float32]
 
@@ -95,7 +105,7 @@ class Stored:
         vectors = halfs.astype(np.float32)
         return cls(
             np.array([row["passage_id"] for row in rows]),
-            [frozenset(row["restricting"]) for row in rows],
+            [tuple(frozenset(row[name]) for name in ("restricting", "of_subject", "of_object")) for row in rows],
             [frozenset(row["applies"]) for row in rows],
             vectors / np.linalg.norm(vectors, axis=1, keepdims=True),
         )
@@ -103,8 +113,9 @@ class Stored:
     def let_through(self, kind: str, name: str) -> npt.NDArray[np.bool_]:
         """Which rows a filter lets through."""
         if kind == "restricting":
-            return np.array([f"role:{name}" in labels for labels in self.restricting])
-        return np.array([name == "all" or f"{name}:yes" in labels for labels in self.applies])
+            role = f"role:{name}"
+            return np.array([all(role in labels or not labels for labels in sets) for sets in self.restricting])
+        return np.array([name == "all" or not labels or f"{name}:yes" in labels for labels in self.applies])
 
 
 def _filters() -> Iterator[tuple[str, str, float]]:
@@ -208,7 +219,7 @@ def measure(folder: Path, options: argparse.Namespace) -> dict[str, Any]:
         index = asyncio.run(_indexed(postgres.dsn(), options.index))
         print(f"{index}", flush=True) if not options.json else None
         points = asyncio.run(_points(postgres.dsn(), content, options))
-    return {"rows": sum(sizes(content.rows)), "index": index, "points": [asdict(point) for point in points]}
+    return {"rows": content.rows, "index": index, "points": [asdict(point) for point in points]}
 
 
 def main() -> None:
