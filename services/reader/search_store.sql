@@ -73,12 +73,69 @@ label_sets AS MATERIALIZED (
         coalesce(array_agg(id) FILTER (WHERE visible(restricting, $2, $3)), '{}') AS visible,
         coalesce(array_agg(id) FILTER (WHERE visible(restricting, $2, $3) AND applicable(applies, $5)), '{}') AS applying,
         count(*) <= $6 AS are_all,
-        $3 OR (count(*) <= $6 AND bool_and(visible(restricting, $2, $3))) AS hide_nothing
+        $3 OR (count(*) <= $6 AND bool_and(visible(restricting, $2, $3))) AS hide_nothing,
+        -- Labels of an observation are labels of its facts, too: where its own labels show a fact to the caller, and all its evidence
+        -- is hidden, they are more than the caller holds.
+        coalesce(array_agg(id) FILTER (WHERE visible(restricting, $2, $3) AND NOT $3 AND NOT restricting <@ $2), '{}') AS beyond
     FROM (SELECT * FROM met LIMIT $6::bigint + 1) AS looked_at
+),
+ends AS MATERIALIZED (
+    SELECT {hides_ends} AS are_hidden
+),
+-- Facts that their own labels show, where ends may hide them: one more than a small namespace has.
+doubtful AS MATERIALIZED (
+    SELECT owner_key FROM passages
+    WHERE (SELECT are_hidden FROM ends) AND namespace = $1 AND kind = 2 AND NOT hidden AND visible(restricting, $2, $3)
+    LIMIT $7::bigint + 1
+),
+-- Where these are more, those at hidden ends; and those with more labels than the caller holds. Of either as many as a small
+-- namespace has.
+suspected AS (
+    SELECT fact_id
+    FROM (
+        SELECT f.fact_id
+        FROM (
+            SELECT natural_key FROM entities
+            WHERE (SELECT are_hidden FROM ends) AND namespace = $1 AND restricting <> '{}' AND NOT visible(restricting, $2, $3)
+            LIMIT $7
+        ) AS hidden_end CROSS JOIN LATERAL (
+            SELECT fact_id FROM facts WHERE namespace = $1 AND subject_key = hidden_end.natural_key
+            UNION ALL
+            SELECT fact_id FROM facts WHERE namespace = $1 AND object_key = hidden_end.natural_key
+        ) AS f
+        LIMIT $7
+    ) AS at_hidden_ends
+    UNION
+    SELECT owner_key
+    FROM (
+        SELECT owner_key FROM passages
+        WHERE namespace = $1 AND NOT hidden AND kind = 2
+            AND label_set(restricting, applies) = ANY ((SELECT beyond FROM label_sets)::bigint[])
+        LIMIT $7
+    ) AS of_more_labels
+),
+-- Facts that an end or their evidence hides, and no label of their own: they count as if they were not there.
+unshown AS MATERIALIZED (
+    SELECT count(*) AS facts
+    FROM (
+        SELECT FROM doubtful AS p WHERE (SELECT count(*) <= $7 FROM doubtful) AND NOT {fact_shown}
+        UNION ALL
+        SELECT
+        FROM suspected CROSS JOIN LATERAL (
+            SELECT owner_key FROM passages
+            WHERE namespace = $1 AND kind = 2 AND owner_key = suspected.fact_id AND NOT hidden AND visible(restricting, $2, $3)
+            OFFSET 0
+        ) AS p
+        WHERE (SELECT NOT are_hidden OR (SELECT count(*) > $7 FROM doubtful) FROM ends) AND NOT {fact_shown}
+    ) AS hidden_otherwise
 ),
 -- Where nothing is hidden, the index alone tells it.
 counted AS (
-    (SELECT FROM passages WHERE (SELECT hide_nothing FROM label_sets) AND namespace = $1 AND NOT hidden LIMIT $4)
+    (
+        SELECT FROM passages
+        WHERE (SELECT hide_nothing FROM label_sets) AND namespace = $1 AND NOT hidden
+        LIMIT (SELECT $4 + facts FROM unshown)
+    )
     UNION ALL
     (
         SELECT FROM passages
@@ -87,7 +144,7 @@ counted AS (
             AND NOT hidden
             AND label_set(restricting, applies) = ANY ((SELECT visible FROM label_sets)::bigint[])
             AND visible(restricting, $2, $3)
-        LIMIT $4
+        LIMIT (SELECT $4 + facts FROM unshown)
     )
     UNION ALL
     (
@@ -96,18 +153,8 @@ counted AS (
             AND namespace = $1
             AND NOT hidden
             AND visible(restricting, $2, $3)
-        LIMIT $4
+        LIMIT (SELECT $4 + facts FROM unshown)
     )
-),
--- Facts that an end hides, and no label of their own: they count as if they were not there. Of so many as a small namespace has.
-unshown AS (
-    SELECT count(*) AS facts
-    FROM (
-        SELECT owner_key FROM passages
-        WHERE {hides_ends} AND namespace = $1 AND kind = 2 AND NOT hidden AND visible(restricting, $2, $3)
-        LIMIT $7
-    ) AS p
-    WHERE NOT {fact_shown}
 )
 SELECT size.passages, space.fingerprint, space.table_name, space.first_pass, space.first_pass_dimension,
     CASE WHEN label_sets.are_all THEN applying END AS label_sets,
@@ -451,7 +498,7 @@ weighed AS MATERIALIZED (
         FROM (
             SELECT FROM passages AS p
             WHERE p.namespace = $1 AND NOT p.hidden AND p.tsv @@ asked.query AND visible(p.restricting, $2, $3)
-                AND (p.kind <> 2 OR NOT {hides_ends} OR {fact_shown})
+                AND (p.kind <> 2 OR $3 OR (p.restricting <@ $2 AND NOT {hides_ends}) OR {fact_shown})
             LIMIT $13
         ) AS matching
     ) AS counted
