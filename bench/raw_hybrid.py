@@ -19,9 +19,12 @@ from shared.statements import load_statements
 
 DATABASE = "raw_hybrid"
 _BLOCK = 5000
+# A graph of 1,000,000 vectors; one that does not fit takes several times as long to build.
+_BUILD_MEMORY = "2GB"
 _SQL = load_statements(Path(__file__).with_name("raw_hybrid.sql"))
 _ACTIVE_SPACE = "SELECT table_name FROM embedding_spaces WHERE state = 'active'"
 _WORD = re.compile(r"\w+")
+_INDEXES = (_SQL.raw_hybrid_words_index, _SQL.raw_hybrid_vector_index)
 _COLUMNS = ("namespace", "external_id", "body", "embedding")
 
 
@@ -40,14 +43,15 @@ async def build(dsn: str, *, timeout_s: float = 3600) -> None:
         try:
             await theirs.execute("CREATE EXTENSION vector")
             await theirs.execute(_SQL.raw_hybrid_table)
-            await _set_codec(theirs)
+            await set_codec(theirs)
+            await theirs.execute("SELECT set_config('maintenance_work_mem', $1, false)", _BUILD_MEMORY)
             async with ours.transaction():
                 rows = await ours.cursor(_SQL.with_table("raw_hybrid_source", vectors=table))
                 while block := await rows.fetch(_BLOCK):
                     await theirs.copy_records_to_table(
                         "raw_chunks", records=map(tuple, block), columns=_COLUMNS, timeout=timeout_s
                     )
-            for statement in (_SQL.raw_hybrid_words_index, _SQL.raw_hybrid_vector_index, "VACUUM ANALYZE raw_chunks"):
+            for statement in (*_INDEXES, "VACUUM ANALYZE raw_chunks"):
                 await theirs.execute(statement, timeout=timeout_s)
         finally:
             await theirs.close()
@@ -55,27 +59,36 @@ async def build(dsn: str, *, timeout_s: float = 3600) -> None:
         await ours.close()
 
 
+async def make_table(connection: asyncpg.Connection) -> None:
+    """Makes the empty table with its indexes, for texts that come one by one."""
+    for statement in (_SQL.raw_hybrid_table, *_INDEXES):
+        await connection.execute(statement)
+
+
 class RawHybrid:
-    """A connection to the table that `build` made."""
+    """A connection to the table that `build` or `make_table` made."""
 
     def __init__(self, connection: asyncpg.Connection, statement: asyncpg.prepared_stmt.PreparedStatement) -> None:
         self._connection = connection
         self._statement = statement
 
     @classmethod
-    async def connect(cls, dsn: str) -> RawHybrid:
-        """Opens it, with the statement prepared."""
-        connection = await _connected(dsn, database=DATABASE)
+    async def connect(cls, dsn: str, database: str | None = DATABASE) -> RawHybrid:
+        """Opens it, with the statement prepared; None: in the database that the DSN names."""
+        connection = await _connected(dsn, database=database)
         # The extension is loaded by its first use only, and knows its settings from then on.
         await connection.execute("LOAD 'vector'")
         for name, value in SETTINGS.items():
             await connection.execute("SELECT set_config($1, $2, false)", name, value)
-        return cls(connection, await connection.prepare(_SQL.raw_hybrid))
+        statement = await connection.prepare(_SQL.raw_hybrid)
+        # Preparing leaves a transaction open, which would hold the table's lock until the first search.
+        await connection.execute("SELECT")
+        return cls(connection, statement)
 
-    async def search(self, namespace: str, text: str, vector: bytes) -> Sequence[asyncpg.Record]:
-        """The best 10; `vector` is a halfvec in binary form. This is what is timed."""
+    async def search(self, namespace: str, text: str, vector: bytes, limit: int = 10) -> Sequence[asyncpg.Record]:
+        """The best `limit`, at most 50; `vector` is a halfvec in binary form. This is what is timed."""
         words = " | ".join(dict.fromkeys(_WORD.findall(text.lower()))) or "nothing"
-        return list(await self._statement.fetch(namespace, vector, words))
+        return list(await self._statement.fetch(namespace, vector, words, limit))
 
     async def close(self) -> None:
         """Closes it."""
@@ -84,9 +97,10 @@ class RawHybrid:
 
 async def _connected(dsn: str, database: str | None = None) -> asyncpg.Connection:
     connection: asyncpg.Connection = await asyncpg.connect(dsn, database=database)
-    await _set_codec(connection)
+    await set_codec(connection)
     return connection
 
 
-async def _set_codec(connection: asyncpg.Connection) -> None:
+async def set_codec(connection: asyncpg.Connection) -> None:
+    """Lets halfvecs be bound and read in binary."""
     await connection.set_type_codec("halfvec", schema="public", encoder=bytes, decoder=bytes, format="binary")

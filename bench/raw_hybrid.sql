@@ -27,8 +27,8 @@ WHERE NOT p.hidden
 ORDER BY p.passage_id;
 
 -- name: raw_hybrid
--- $1 namespace, $2 the query's vector (halfvec, bound in binary), $3 its words joined by OR. The nearest 50 and the first
--- 50 by `ts_rank`, fused by reciprocal ranks with k = 60; the best 10 with their text.
+-- $1 namespace, $2 the query's vector (halfvec, bound in binary), $3 its words joined by OR, $4 most hits. The nearest 50
+-- and the first 50 by `ts_rank`, fused by reciprocal ranks with k = 60; the best with their text.
 WITH nearest AS MATERIALIZED (
     SELECT chunk_id, row_number() OVER (ORDER BY distance) AS place
     FROM (
@@ -59,7 +59,7 @@ fused AS (
     ) AS found
     GROUP BY chunk_id
     ORDER BY score DESC
-    LIMIT 10
+    LIMIT $4
 )
 SELECT c.external_id, c.body, fused.score
 FROM fused JOIN raw_chunks AS c USING (chunk_id)
