@@ -1,8 +1,10 @@
-"""OP-1: which calls are let in and which are refused at once, through real sockets; no test waits for time to pass."""
+"""OP-1: which calls are let in and which are refused at once, through real sockets."""
 
 from __future__ import annotations
 
 import asyncio
+import time
+from collections import Counter
 from collections.abc import AsyncIterator, Callable
 from contextlib import asynccontextmanager
 from dataclasses import dataclass, field
@@ -24,6 +26,7 @@ from shared.interceptors.admission import Bounds, resting
 from shared.settings import DatabaseSettings
 from shared.telemetry import registry
 from tests.integration.serving import REQUEST, Running, detail, eventually, failure, running
+from tests.integration.test_under_load import status_of
 from tests.integration.writing import NAMESPACE, Writer, entity, observation, serving, until_serving, writing
 
 CLIENTS = 64
@@ -150,6 +153,28 @@ async def test_who_waits_for_others_takes_nobodys_place() -> None:
         await calls.is_refused()
         await calls.end(1)
         await calls.begin(1)
+
+
+async def test_calls_that_wait_in_grpc_are_counted_before_more_is_worked_on() -> None:
+    """OP-1: what keeps the processor busy keeps calls waiting where nobody counts them. Of far more than are let in,
+    those beyond the bounds are refused, however slowly gRPC hands them over."""
+    async with running(bounds=Bounds(burst=16, steady=4)) as server:
+
+        async def work(request: embedding.EmbedRequest) -> embedding.EmbedResponse:
+            for _ in range(20):
+                until = time.thread_time() + 0.0005
+                while time.thread_time() < until:
+                    pass
+                await asyncio.sleep(0)
+            return embedding.EmbedResponse()
+
+        server.servicer.embed = work
+        calls = [asyncio.ensure_future(status_of(server.embedder.Embed(REQUEST))) for _ in range(200)]
+        ends = Counter(await asyncio.gather(*calls))
+        assert ends.keys() == {"OK", "RESOURCE_EXHAUSTED"}
+        assert ends["OK"] >= 16
+        assert ends["RESOURCE_EXHAUSTED"] > len(calls) / 2
+        assert await status_of(server.embedder.Embed(REQUEST)) == "OK"
 
 
 @pytest.mark.parametrize("connections", [1, 4, 10, 40])
