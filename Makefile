@@ -17,7 +17,7 @@ MINUTES ?= 30
 KILLS ?= 500
 
 .DEFAULT_GOAL := help
-.PHONY: help venv demo up test lint types unit protos bench fuzz pgbouncer operations crash dbfaults netfaults images load load-tools soak k8s k8s-static k8s-tools observability format clean
+.PHONY: help venv demo up test lint types unit protos bench peers results fuzz pgbouncer operations crash dbfaults netfaults images load load-tools soak k8s k8s-static k8s-tools observability format clean
 
 help: ## this list
 	@echo "make TARGET [PYTHON=python3.12] [ARGS=...]"
@@ -50,6 +50,12 @@ protos: $(DEV) ## lint the contract, then generate the stubs
 
 bench: $(DEV) ## measure the embedded system; BENCH=quality, ingest, ingest_speed, asof or reconcile, ARGS for its options
 	$(BIN)/python -m bench.$(BENCH) $(ARGS)
+
+peers: $(DEV) ## other memories beside ours, each in an environment of its own; ARGS="DIR --rounds 3", minutes and gigabytes
+	$(BIN)/python -m bench.recorded docs/results/peers.json bench.peers --json $(ARGS)
+
+results: $(DEV) ## docs/results.md from what bench.recorded has kept in docs/results
+	$(BIN)/python -m bench.results docs/results/*.json -o docs/results.md
 
 fuzz: $(DEV) ## send made-up requests to each RPC; REQUESTS=10000 to each, SEED=1, RPCS=A,B, RESULTS=FILE to go on from
 	$(BIN)/python -m tests.fuzz --requests $(REQUESTS) --seed $(SEED) $(if $(RPCS),--rpcs $(RPCS)) $(if $(RESULTS),--results $(RESULTS)) $(ARGS)

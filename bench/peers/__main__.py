@@ -71,7 +71,15 @@ def print_table(found: dict[str, Any]) -> None:
         print(f"  recall@10 {peer['quality'].get('recall@10')}, @20 {peer['quality'].get('recall@20')}")
         for way in filter(peer.get, _COLUMNS):
             print(f"  {way:9} " + ", ".join(f"{figure} {number}" for figure, number in peer[way].items()))
-        for figure in ("install_s", "install_mb", "first_answer_s", "memory_mb", "disk_mb", "unknown_texts"):
+        for figure in (
+            "install_s",
+            "install_processor_s",
+            "install_mb",
+            "first_answer_s",
+            "memory_mb",
+            "disk_mb",
+            "unknown_texts",
+        ):
             print(f"  {figure} {peer[figure]}")
         for fault, came in peer["faults"].items():
             print(f"  {fault:22} {came['verdict']:16} {came['seen']}")

@@ -216,6 +216,7 @@ def _figures(told: Told, floor: Told | None) -> dict[str, Any]:
         "title": told.entry.title,
         "versions": told.environment.versions,
         "install_s": told.environment.install_s,
+        "install_processor_s": told.environment.install_processor_s,
         "install_mb": told.environment.install_mb,
         "first_answer_s": _rounded(told.first_answer_s),
         "quality": told.quality,

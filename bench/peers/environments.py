@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import resource
 import shutil
 import subprocess
 import sys
@@ -23,13 +24,15 @@ class Environment:
 
     python: Path
     install_s: float
+    install_processor_s: float
+    """Of pip: it tells more than the seconds do, where the machine was busy."""
     install_mb: float
     versions: dict[str, str]
 
 
 def here(entry: Entry) -> Environment:
     """The environment that runs this, for a peer whose packages it has."""
-    return Environment(Path(sys.executable), 0.0, 0.0, dict.fromkeys(entry.shown, "of this environment"))
+    return Environment(Path(sys.executable), 0.0, 0.0, 0.0, dict.fromkeys(entry.shown, "of this environment"))
 
 
 def environment(cache: Path, entry: Entry) -> Environment:
@@ -40,7 +43,7 @@ def environment(cache: Path, entry: Entry) -> Environment:
         shutil.rmtree(folder, ignore_errors=True)
         _make(folder, entry)
     told = json.loads((folder / _TOLD).read_text())
-    return Environment(folder / "bin" / "python", told["install_s"], told["install_mb"], told["versions"])
+    return Environment(**told | {"python": folder / "bin" / "python"})
 
 
 def _make(folder: Path, entry: Entry) -> None:
@@ -48,17 +51,24 @@ def _make(folder: Path, entry: Entry) -> None:
     subprocess.run([sys.executable, "-m", "venv", str(folder)], check=True)
     python, empty_mb = folder / "bin" / "python", _megabytes(folder)
     with tempfile.TemporaryDirectory() as work:
-        began = time.perf_counter()
+        began, used = time.perf_counter(), _processor_s()
         pip = [str(python), "-m", "pip", "install", "--quiet", "--no-cache-dir", *entry.packages]
         subprocess.run(pip, check=True, cwd=work, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True)
-        install_s = time.perf_counter() - began
+        install_s, processor_s = time.perf_counter() - began, _processor_s() - used
     asked = subprocess.run(
         [str(python), "-c", _VERSIONS, *entry.shown], check=True, capture_output=True, text=True, cwd=folder
     )
     versions = dict(zip(entry.shown, asked.stdout.split(), strict=True))
-    made = Environment(python, round(install_s, 1), round(_megabytes(folder) - empty_mb, 1), versions)
+    added_mb = _megabytes(folder) - empty_mb
+    made = Environment(python, round(install_s, 1), round(processor_s, 1), round(added_mb, 1), versions)
     told = asdict(made) | {"python": ""}
     (folder / _TOLD).write_text(json.dumps(told))
+
+
+def _processor_s() -> float:
+    """Of all processes that were begun here and have ended."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
 
 
 def _megabytes(folder: Path) -> float:

@@ -62,7 +62,9 @@ class Remembered:
         known_texts.write(folder, {text: _numbers(result) for (_, text), result in ordered})
 
     def vector(self, text: str) -> list[float]:
-        """The vector of a text, for whoever says nothing of its kind. Raises ValueError where it has none."""
+        """The vector of a text, for whoever says nothing of its kind. Most models take any text, so that a peer has to
+        refuse itself what it does not take. Raises ValueError where there is none."""
+        text = text.replace("\x00", " ").strip() or "."
         kind = pb.INPUT_TYPE_QUERY if text in self._questions else pb.INPUT_TYPE_PASSAGE
         result = self.results([text], kind)[0]
         if result.HasField("error"):

@@ -65,7 +65,7 @@ class Adapter(Peer):
                 self._memory.add,
                 [{"role": "user", "content": item.said}],
                 user_id=item.namespace,
-                metadata={"item_id": item.id, "time": item.time, "data": dict(item.data)},
+                metadata={"item_id": item.id, "time": item.time, "fields": dict(item.data)},
                 infer=False,
             )
         )
@@ -136,4 +136,4 @@ def _hits(found: dict[str, Any]) -> list[Hit]:
 
 def _hit(found: dict[str, Any]) -> Hit:
     metadata = found.get("metadata") or {}
-    return Hit(metadata.get("item_id", ""), found["memory"], metadata.get("data", {}))
+    return Hit(metadata.get("item_id", ""), found["memory"], metadata.get("fields", {}))
