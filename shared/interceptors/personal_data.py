@@ -116,7 +116,8 @@ class PersonalData:
         """The protection of the namespace that a request is about; of a stream of requests that of any of theirs."""
         token = getattr(request, "consistency_token", "")
         found = Protection(is_on=False)
-        for namespace in getattr(request, "namespaces", None) or _only(getattr(request, "namespace", "")):
+        # Those named so far: while one is asked for, the next message of a stream may name another.
+        for namespace in tuple(getattr(request, "namespaces", None) or _only(getattr(request, "namespace", ""))):
             one = await self.protections.of(namespace, token=token, timeout_s=_timeout_s(), waits=waits)
             found = one if one.is_on else found
         return found
