@@ -1,19 +1,23 @@
 """The audit (AU-1): events that are there once the caller's transaction is, each with the hash of the one before.
 
-An event outlives every purge, so it names things by stable ids, hashes and masked forms, never by their content.
+An event outlives every purge, so it names things by stable ids, hashes and masked forms, never by their content. What
+callers tell lies beside it, where a purge reaches it (AU-3); the event has a salted hash of that.
 """
 
 import hashlib
 import json
 import re
+import secrets
 from collections.abc import Mapping
 from datetime import datetime
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from palimpsest.audit import content_hash, sealed_details
 from palimpsest.canonical import pack
 
 from shared.database import Connection
+from shared.mentions import texts_of_json, words_of
 from shared.statements import load_statements
 from shared.telemetry import current_trace_id
 
@@ -25,12 +29,13 @@ SYSTEM_NAMESPACE = "palimpsest.system"
 """Where the audit has what concerns no namespace, such as who may do what."""
 
 MOST_MASKED_CHARACTERS = 100
+_SALT_BYTES = 32
 _WORD = re.compile(r"\w+")
 _SHORT = 3
 
 
 class AuditEvent(NamedTuple):
-    """An event as it is stored; fields named after the contract's AuditEvent."""
+    """An event as it is told; fields named after the contract's AuditEvent."""
 
     namespace: str
     sequence: int
@@ -42,6 +47,7 @@ class AuditEvent(NamedTuple):
     recorded_at: datetime
     hash: str
     previous_hash: str
+    content_salt: str = ""
 
 
 async def append(
@@ -61,8 +67,28 @@ async def append(
     DatabaseUnavailable.
     """
     text = details if isinstance(details, str) else json.dumps(details, ensure_ascii=False, separators=(",", ":"))
-    trace_id = trace_id or current_trace_id()
-    row = await connection.fetchrow(_statements.append, namespace, action, actor, target, text, trace_id)
+    return await _append(connection, namespace, action, actor, target, text, trace_id or current_trace_id())
+
+
+async def append_told(
+    connection: Connection, namespace: str, *, action: str, actor: str, target: str, details: str, trace_id: str
+) -> AuditEvent:
+    """Append an event as a caller tells it, as `append` does: what it tells lies beside the event, for a purge to find.
+
+    `details` is JSON of an object, or empty.
+    """
+    salt, trace_id = secrets.token_hex(_SALT_BYTES), trace_id or current_trace_id()
+    sealed = sealed_details(content_hash(namespace, salt, target, details, trace_id))
+    event = await _append(connection, namespace, action, actor, "", sealed, "")
+    words = words_of(target, trace_id, *(texts_of_json(details) if details else ()))
+    await connection.execute(
+        _statements.keep_content, namespace, event.sequence, salt, target, details, trace_id, words
+    )
+    return event._replace(target=target, details=details, trace_id=trace_id, content_salt=salt)
+
+
+async def _append(connection: Connection, namespace: str, *told: str) -> AuditEvent:
+    row = await connection.fetchrow(_statements.append, namespace, *told)
     assert row is not None
     return AuditEvent(**dict(row.items()))
 

@@ -58,7 +58,8 @@ def verify(
     data: Data = None,
     as_json: Json = False,
 ) -> None:
-    """Walk the chain of hashes and say where it breaks first. Exit code 1 where it does.
+    """Walk the chain of hashes and say where it breaks first, or what callers told is gone without a purge that says
+    so. Exit code 1 where it does.
 
     Keep the head that is printed where nobody who can change the database can: with --head it shows later whether
     events at the end are gone, or all were written anew. Changes of grants are in the namespace palimpsest.system.
@@ -92,7 +93,8 @@ def append(
     data: Data = None,
     as_json: Json = False,
 ) -> None:
-    """Append an event. It is kept for ever, and no purge reaches it: leave content out."""
+    """Append an event. That it was appended is kept for ever; what it tells until a purge takes it, which finds it by
+    keys, ids and names: leave other content out."""
     request = AppendAuditRequest(namespace=namespace, action=action, target=to, details=details, trace_id=trace)
     with connected(target, data) as connection:
         event = connection.client.writer.AppendAudit(request).event

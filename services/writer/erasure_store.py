@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 from services.writer.columns import columns, recordset
 from services.writer.store import Row
 from shared.database import Connection
+from shared.mentions import mentions
 from shared.statements import load_statements
 
 _statements = load_statements(Path(__file__).with_name("erasure_store.sql"))
@@ -200,6 +201,17 @@ class ErasureStore:
         receipt_id, erased_at, counts, *more = receipt
         row = (receipt_id, erased_at, json.dumps(counts), *more)
         await self._connection.execute(_statements.insert_receipt, self._namespace, *row)
+
+    async def forget_reasons(self, receipt_ids: Collection[str]) -> None:
+        """Empty the reasons of receipts."""
+        await self._connection.execute(_statements.forget_reasons, self._namespace, sorted(receipt_ids))
+
+    async def forget_reasons_naming(self, names: Collection[str]) -> None:
+        """Empty the reasons of receipts that name one of `shared.mentions.names_of`."""
+        rows = await self._connection.fetch(_statements.reasons, self._namespace) if names else []
+        naming = [row["receipt_id"] for row in rows if mentions(names, row["reason"])]
+        if naming:
+            await self.forget_reasons(naming)
 
     async def get_receipt(self, receipt_id: str) -> Receipt | None:
         """A receipt that was kept. None: there is none."""

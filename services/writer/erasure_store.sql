@@ -276,3 +276,11 @@ ON CONFLICT DO NOTHING;
 SELECT receipt_id, erased_at, counts, actor, reason, audit_hash
 FROM erasure_receipts
 WHERE namespace = $1 AND receipt_id = $2;
+
+-- name: reasons
+-- Receipts with a reason.
+SELECT receipt_id, reason FROM erasure_receipts WHERE namespace = $1 AND reason <> '';
+
+-- name: forget_reasons
+-- Why the erasures were asked for whose receipts are $2.
+UPDATE erasure_receipts SET reason = '' WHERE namespace = $1 AND receipt_id = ANY ($2) AND reason <> '';

@@ -83,10 +83,6 @@ class PurgeStore:
         """Forget what runs of vaults say that they removed, where one of the words stands in a key."""
         await self._run("forget_vault_keys_mentioning", sorted(words))
 
-    async def forget_reasons(self, receipt_ids: Collection[str]) -> None:
-        """Empty the reasons of receipts."""
-        await self._run("forget_reasons", sorted(receipt_ids))
-
     async def forget_authors(self, keys: Collection[str]) -> None:
         """Let messages of people be evidence no more, in no version of the settings."""
         await self._run("forget_authors", sorted(keys))

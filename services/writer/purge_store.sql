@@ -134,10 +134,6 @@ WHERE namespace = $1 AND EXISTS (
       OR position(word IN trace.known) > 0)
 RETURNING trace_id;
 
--- name: forget_reasons
--- Why the redactions were asked for whose receipts are $2.
-UPDATE erasure_receipts SET reason = '' WHERE namespace = $1 AND receipt_id = ANY ($2) AND reason <> '';
-
 -- name: forget_authors
 -- That settings of any version let messages of the people $2 be evidence.
 UPDATE namespace_settings

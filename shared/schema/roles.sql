@@ -22,10 +22,12 @@ GRANT USAGE ON SCHEMA {schema} TO {writer}, {reader};
 GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {writer}, {reader};
 
 -- name: grant_writing
--- The writer writes rows, but for the audit, which grows by a function, and the history of the schema.
+-- The writer writes rows, but for the audit, which grows by a function, and the history of the schema. What callers told the audit it
+-- adds and erases.
 GRANT INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {writer};
 GRANT USAGE ON ALL SEQUENCES IN SCHEMA {schema} TO {writer};
 REVOKE INSERT, UPDATE, DELETE ON audit_events, schema_migrations FROM {writer};
+REVOKE UPDATE ON audit_contents FROM {writer};
 
 -- name: grant_functions
 -- What runs with the owner's rights is for those who need it.

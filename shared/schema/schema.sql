@@ -1614,7 +1614,8 @@ CREATE TABLE snapshot_facts (
 );
 
 -- What was done that people may have to answer for (AU-1). Nothing may change or remove an event, whoever asks: triggers refuse it.
--- Rows come by `append_audit` alone. Personal data is here only as hashes and masks, for no purge reaches this table.
+-- Rows come by `append_audit` alone. Personal data is here only as hashes and masks, for no purge reaches this table; what callers
+-- tell lies in `audit_contents`.
 CREATE TABLE audit_events (
     namespace text NOT NULL,
     -- From 1, without gaps.
@@ -1708,6 +1709,25 @@ CREATE TRIGGER append_only BEFORE UPDATE OR DELETE OR TRUNCATE ON audit_events
     FOR EACH STATEMENT EXECUTE FUNCTION refuse_change();
 -- For replicating sessions, in which other triggers sleep, too.
 ALTER TABLE audit_events ENABLE ALWAYS TRIGGER append_only;
+
+-- What callers told the audit (`AppendAudit`), beside the chain, which has a salted hash of it: so a purge can take it out, and the
+-- chain still fits.
+CREATE TABLE audit_contents (
+    namespace text NOT NULL,
+    -- Of its event.
+    sequence bigint NOT NULL,
+    -- Random, and gone with the content: whoever guesses what was told cannot try it against the hash.
+    salt text NOT NULL,
+    target text NOT NULL,
+    -- As its caller wrote it.
+    details text NOT NULL,
+    trace_id text NOT NULL,
+    -- The words of all three in normal form, with a space on either side: by which a purge finds names.
+    words text NOT NULL,
+    PRIMARY KEY (namespace, sequence)
+);
+-- Events of one trace.
+CREATE INDEX audit_contents_by_trace ON audit_contents (namespace, trace_id, sequence) WHERE trace_id <> '';
 
 -- What erasures removed, for those who asked for them (AU-3).
 CREATE TABLE erasure_receipts (

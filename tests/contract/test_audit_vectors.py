@@ -33,8 +33,10 @@ def test_vectors_hold(form: str) -> None:
     first = event_hash("demo", FIRST)
     actor = unicodedata.normalize(form, "Ёж")
     second = event("1969-12-31T23:59:59.999999Z", sequence=2, action="note", actor=actor, previous_hash=first)
+    salted = AuditEvent(content_salt="00")
+    salted.MergeFrom(FIRST)
     comment = PROTO.read_text()
-    for computed in (first, event_hash("демо", second)):
+    for computed in (first, event_hash("демо", second), event_hash("demo", salted)):
         assert f"→ {computed}\n" in comment
 
 

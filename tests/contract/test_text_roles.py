@@ -26,6 +26,7 @@ TOKENS = {
     "audit_hash",
     "consistency_token",
     "content_hash",
+    "content_salt",
     "cursor",
     "digest",
     "erased_key_hash",

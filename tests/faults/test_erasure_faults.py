@@ -164,7 +164,7 @@ def everything() -> list[Observation]:
     ]
 
 
-async def operate(memory: Told) -> None:
+async def operate(memory: Told, *, by_subject: bool) -> None:
     """Lets operators, curation, compilations and the audit speak of the canary."""
     await memory.record(observation("7", fact(SUBJECT, "AT", f"{CANARY} street"), minutes=6))
     await memory.call("RedactObservation", observation_id=observation_id(memory.observations[-1]), reason=CANARY)
@@ -187,7 +187,15 @@ async def operate(memory: Told) -> None:
     correction = FactCorrection(fact_id=liking, replacement=fact(SUBJECT, "LIKES", f"{CANARY} 3").fact, reason=CANARY)
     await memory.call("CorrectFact", correction=correction, source=SourceIdentity(**_source(), external_id="8"))
     await memory.call("MarkObsolete", fact_id=liking, reason=CANARY)
-    await memory.call("AppendAudit", action="looked_up", target=liking)
+    await memory.call("AppendAudit", action="looked_up", target=liking, details=json.dumps({"who": CANARY}))
+    for told in (
+        {"target": SUBJECT},
+        {"details": json.dumps({"who": [{"name": f"it was {CANARY.upper()}!"}]})},
+        {"details": json.dumps({CANARY: 1}, ensure_ascii=False)},
+        {"trace_id": f"of-{CANARY}"},
+    ):
+        # Only who is purged by name is found by it.
+        await memory.call("AppendAudit", action="looked_up", **told if by_subject else {"target": liking})
     assert (await compiled(memory.reader, f"{CANARY} Bob")).pack.items
 
 
@@ -242,7 +250,7 @@ async def fill(memory: Told, *, by_subject: bool) -> Names:
     await memory.call("RegisterSource", source=described)
     for made in everything():
         await memory.record(made)
-    await operate(memory)
+    await operate(memory, by_subject=by_subject)
     if by_subject:
         await of_other_sources(memory)
     rows = await memory.writer.rows("SELECT trace_id, pack_id FROM context_traces")
@@ -270,6 +278,7 @@ PURGES = {
 
 
 TABLES = {
+    "audit_contents",
     "documents",
     "duplicate_proposals",
     "entities",
@@ -305,7 +314,9 @@ async def test_what_is_purged_is_nowhere(by: str, dsn: str, postgres: EmbeddedPo
         )
 
         for selector in PURGES[by]:
-            receipt = (await memory.call("Purge", selector=selector, reason="asked to")).receipt
+            # Of a reason that names somebody else nobody knows that it does.
+            reason = f"{CANARY} asked to" if by_subject and selector == PURGES[by][0] else "asked to"
+            receipt = (await memory.call("Purge", selector=selector, reason=reason)).receipt
             assert receipt.counts["observations"] > 0 or selector != PURGES[by][0]
 
         assert await tables_with(dsn, CANARY) == set()

@@ -40,7 +40,7 @@ JOURNALS = {"snapshots", "vault_runs"}
 # What reads leave.
 READS = {"context_traces"}
 # What was taken away, and that it was: a store that never held it is in the same state.
-ERASURE = {"audit_events", "erasure_receipts", "struck_evidence", "tombstones"}
+ERASURE = {"audit_contents", "audit_events", "erasure_receipts", "struck_evidence", "tombstones"}
 # What is extracted is an observation like any other.
 EXTRACTION = {"derivations", "extraction_queue", "stripped"}
 NOT_STATE = {

@@ -9,10 +9,11 @@ from typing import Any
 import asyncpg
 import grpc
 import pytest
+from palimpsest.audit import check_chain
 from palimpsest.v1 import reader_service_pb2 as reads
 from palimpsest.v1 import writer_service_pb2 as pb
 from palimpsest.v1.fact_pb2 import FactRetraction
-from palimpsest.v1.governance_pb2 import ErasureReceipt, ErasureSelector
+from palimpsest.v1.governance_pb2 import AuditEvent, ErasureReceipt, ErasureSelector
 from palimpsest.v1.observation_pb2 import Assertion, Observation
 from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
 from palimpsest.v1.reference_pb2 import EntityRef, SourceIdentity
@@ -106,6 +107,105 @@ async def test_receipts_can_be_read(writer: Writer, reader: ReaderServiceStub) -
         request.namespace = "other"
         error = await failure(reader.GetErasureReceipt(request))
         assert error.code() is grpc.StatusCode.NOT_FOUND
+
+
+async def events(reader: ReaderServiceStub, **fields: Any) -> list[AuditEvent]:
+    request = reads.ListAuditEventsRequest(namespace=NAMESPACE, page_size=1000, **fields)
+    return list((await reader.ListAuditEvents(request)).events)
+
+
+ESCAPED = json.dumps({"note": "Анна Петрова called"})
+TOLD: list[tuple[dict[str, str], bool]] = [
+    ({"target": "person:anna"}, True),
+    ({"details": '{"who": {"type": "person", "id": "anna"}}', "trace_id": "t"}, True),
+    ({"details": ESCAPED}, True),
+    ({"details": '{"note": ["said", {"by": "АННА  ПЕТРОВА."}]}', "target": "export-1"}, True),
+    ({"trace_id": "run/anna/7"}, True),
+    ({"details": '{"note": "Annapolis, Анна Петровна"}', "trace_id": "t"}, False),
+    ({"target": "person:bob", "details": '{"rows": 2}'}, False),
+    ({}, False),
+]
+"""What is told to the audit, and whether a purge of Anna takes it."""
+
+
+async def test_what_callers_told_the_audit_goes_and_the_chain_fits(writer: Writer, reader: ReaderServiceStub) -> None:
+    """AU-1, AU-3: what names who is purged, by key, id, title or alias, in whole words, escaped or not, is in no row
+    any more; that it was told stays, by whom and when, and the chain is whole."""
+    await writer.record(observation("1", entity("person:anna", title="Анна Петрова")))
+    for told, _ in TOLD:
+        await writer.stub.AppendAudit(pb.AppendAuditRequest(namespace=NAMESPACE, action="export", **told))
+    before = await events(reader)
+    assert [
+        (each.target, each.details, told.get("trace_id") and each.trace_id)
+        for each, (told, _) in zip(before, TOLD, strict=True)
+    ] == [(told.get("target", ""), told.get("details", ""), told.get("trace_id")) for told, _ in TOLD]
+    would = await purge(writer, subject=typed("person:anna"), dry_run=True)
+    assert await events(reader) == before
+
+    receipt = await purge(writer, subject=typed("person:anna"), reason="Анна Петрова asked")
+
+    taken = sum(goes for _, goes in TOLD)
+    assert receipt.counts["audit_contents"] == would.counts["audit_contents"] == taken
+    assert receipt.reason == ""
+    *after, purged = await events(reader)
+    assert purged.action == "purge"
+    assert json.loads(purged.details)["audit_contents"] == f"1-{taken}"
+    for was, now, (_, goes) in zip(before, after, TOLD, strict=True):
+        if goes:
+            assert (now.target, now.trace_id, now.content_salt) == ("", "", "")
+            assert now.details.startswith('{"content":"sha256:')
+        else:
+            assert now == was
+        assert (now.hash, now.actor, now.action, now.recorded_at) == (was.hash, was.actor, was.action, was.recorded_at)
+    assert not check_chain(NAMESPACE, [*after, purged]).fault
+    assert [each.sequence for each in await events(reader, trace_id="t")] == [6]
+    assert (await purge(writer, subject=typed("person:anna"))).counts["audit_contents"] == 0
+
+
+async def test_what_goes_without_a_purge_shows(writer: Writer, reader: ReaderServiceStub) -> None:
+    """AU-1: content that is changed or gone from its row, but by a purge that says so, is tampering, which shows."""
+    for number in range(3):
+        told = pb.AppendAuditRequest(namespace=NAMESPACE, action="export", target=f"person:{number}")
+        await writer.stub.AppendAudit(told)
+    await purge(writer, entity=EntityRef(key="person:2"))
+    assert not check_chain(NAMESPACE, await events(reader)).fault
+    await query(writer.dsn, "UPDATE audit_contents SET target = 'person:3' WHERE target = 'person:1'")
+    assert check_chain(NAMESPACE, await events(reader)).fault_at == 2
+    await query(writer.dsn, "DELETE FROM audit_contents WHERE sequence = 2")
+    check = check_chain(NAMESPACE, await events(reader))
+    assert (check.fault_at, check.events, check.head[0]) == (2, 4, 4)
+    assert "no purge" in check.fault
+
+
+async def test_who_else_takes_back_leaves_what_callers_told(writer: Writer, reader: ReaderServiceStub) -> None:
+    """AU-1, AU-4: who looked at what was rolled back or redacted has to answer for it still."""
+    said = observation("1", entity("person:anna", title="Anna"))
+    await writer.record(said)
+    told = pb.AppendAuditRequest(namespace=NAMESPACE, action="export", target=observation_id(said))
+    await writer.stub.AppendAudit(told)
+    [before] = await events(reader)
+    [(since,)] = [tuple(row.values()) for row in await query(writer.dsn, "SELECT min(recorded_at) FROM observations")]
+    request = pb.RedactObservationRequest(namespace=NAMESPACE, observation_id=observation_id(said))
+    await writer.stub.RedactObservation(request)
+    await rollback(writer, since)
+    assert (await events(reader))[0] == before
+    await purge(writer, observation_id=observation_id(said))
+    assert (await events(reader))[0].target == ""
+
+
+async def test_reasons_that_name_who_is_purged_go(writer: Writer, reader: ReaderServiceStub) -> None:
+    """AU-3: in receipts of before, too; those of others stay."""
+    await writer.record_all(*about_anna(), observation("5", content="one"), observation("6", content="another"))
+    kept = {}
+    for external_id, reason in (("5", "so Anna wanted"), ("6", "annals")):
+        purged = await purge(writer, source=SourceIdentity(system="test", external_id=external_id), reason=reason)
+        assert purged.reason == reason
+        kept[reason] = purged.receipt_id
+    await purge(writer, entity=EntityRef(key="person:anna"))
+    for reason, receipt_id in kept.items():
+        request = reads.GetErasureReceiptRequest(namespace=NAMESPACE, receipt_id=receipt_id)
+        read = (await reader.GetErasureReceipt(request)).receipt
+        assert read.reason == ("annals" if reason == "annals" else "")
 
 
 async def test_again_there_is_nothing(writer: Writer) -> None:

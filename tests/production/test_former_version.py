@@ -20,8 +20,10 @@ from typing import Any
 
 import grpc.aio
 import pytest
+from palimpsest.audit import ChainCheck, check_chain
 from palimpsest.v1 import reader_service_pb2 as reads
 from palimpsest.v1 import writer_service_pb2 as writes
+from palimpsest.v1.governance_pb2 import AuditEvent
 from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
 from palimpsest.v1.reference_pb2 import EntityRef
 from palimpsest.v1.writer_service_pb2_grpc import WriterServiceStub
@@ -138,6 +140,21 @@ async def one_round(writer: WriterServiceStub, reader: ReaderServiceStub, client
         reads.CompileContextRequest(query="build minutes", mode="SEARCH_MODE_LEXICAL", **ask), timeout=60
     )
     assert compiled.pack.items
+    await writer.AppendAudit(writes.AppendAuditRequest(namespace=NAMESPACE, action="told", target=key), timeout=60)
+
+
+async def audit_of(reader_target: str) -> ChainCheck:
+    """What walking the whole audit finds, as a reader tells it."""
+    events: list[AuditEvent] = []
+    async with grpc.aio.insecure_channel(reader_target) as channel:
+        reader = ReaderServiceStub(channel)
+        while True:
+            after = events[-1].sequence if events else 0
+            request = reads.ListAuditEventsRequest(namespace=NAMESPACE, after_sequence=after, page_size=1000)
+            page = (await reader.ListAuditEvents(request)).events
+            if not page:
+                return check_chain(NAMESPACE, events)
+            events += page
 
 
 class Load:
@@ -179,6 +196,11 @@ async def test_an_upgrade_and_the_way_back(empty_dsn: str, former: Path) -> None
         assert after - before
         assert after == {migration.name for migration in load_migrations()}
         rounds += await old.ended()
+        async with service("reader", empty_dsn, ROOT) as reader:
+            check = await audit_of(reader)
+        assert (check.fault, check.events) == ("", rounds), "AU-1: the chain is one, whoever appended"
+        # A former reader does not tell what lies beside the chain, and the chain fits all the same.
+        assert (await audit_of(old_reader)).head == check.head
     async with service("writer", empty_dsn, former) as old_writer, service("reader", empty_dsn, former) as old_reader:
         rounds += await Load(old_writer, old_reader, "back").ended()
     [stored] = await query(empty_dsn, "SELECT count(*) FROM observations")

@@ -1,6 +1,7 @@
 """AU-1: events are numbered and chained in SQL as clients do, by any number of writers, unchanged."""
 
 import asyncio
+import json
 from collections import defaultdict
 from typing import Any
 
@@ -8,7 +9,15 @@ import asyncpg
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
-from palimpsest.audit import ChainCheck, check_chain, event_hash
+from palimpsest.audit import (
+    ChainCheck,
+    check_chain,
+    content_hash,
+    event_hash,
+    format_numbers,
+    parse_numbers,
+    sealed_details,
+)
 from palimpsest.v1 import governance_pb2
 
 from shared import audit
@@ -22,6 +31,7 @@ NAMES = st.text(
     st.characters(min_codepoint=0x21, max_codepoint=0x44F, exclude_characters="\x7f"), min_size=1, max_size=9
 )
 EVENTS = st.tuples(NAMES, TEXTS, TEXTS, TEXTS, TEXTS)
+SEALED = '{"content":"sha256:'
 
 
 def message(row: dict[str, Any]) -> governance_pb2.AuditEvent:
@@ -36,6 +46,18 @@ async def append(database: Database, event: tuple[str, ...]) -> audit.AuditEvent
     async def work(connection: Any) -> audit.AuditEvent:
         return await audit.append(
             connection, namespace, action=action, actor=actor, target=target, details=details, trace_id="t"
+        )
+
+    return await database.transaction(work)
+
+
+async def append_told(database: Database, event: tuple[str, ...]) -> audit.AuditEvent:
+    namespace, action, actor, target, text = event
+
+    async def work(connection: Any) -> audit.AuditEvent:
+        details = json.dumps({"text": text}, ensure_ascii=False)
+        return await audit.append_told(
+            connection, namespace, action=action, actor=actor, target=target, details=details, trace_id=text
         )
 
     return await database.transaction(work)
@@ -61,6 +83,20 @@ async def test_sql_and_python_hash_alike(dsn: str, database: Database, events: l
         assert (row.namespace, row.action, row.actor, row.target, row.details) == event
         assert row.hash == event_hash(row.namespace, message(row._asdict()))
     await chains(dsn)
+
+
+@settings(max_examples=8, deadline=None, suppress_health_check=list(HealthCheck))
+@given(st.lists(EVENTS, min_size=1, max_size=20))
+async def test_what_callers_tell_is_sealed(dsn: str, database: Database, events: list[tuple[str, ...]]) -> None:
+    """AU-1, AU-3: whatever they tell; the chain has nothing of it, and fits with it and without."""
+    appended = [await append_told(database, event) for event in events]
+    for (_, action, actor, target, text), row in zip(events, appended, strict=True):
+        assert (row.action, row.actor, row.target, row.trace_id) == (action, actor, target, text)
+        assert row.hash == event_hash(row.namespace, message(row._asdict()))
+        assert row.content_salt
+    assert len({row.content_salt for row in appended}) == len(events)
+    for rows in (await chains(dsn)).values():
+        assert {(row["target"], row["details"][: len(SEALED)], row["trace_id"]) for row in rows} == {("", SEALED, "")}
 
 
 async def test_writers_that_meet_make_one_chain(dsn: str, database: Database) -> None:
@@ -165,3 +201,57 @@ def test_a_chain_that_was_cut_off_or_written_anew() -> None:
     assert check_chain("a", [], head).fault_at == 1
     assert check_chain("a", events, (2, "0" * 64)).fault_at == 2
     assert check_chain("a", []) == ChainCheck(0, (0, ""))
+
+
+def told_chain(*erased: int) -> list[governance_pb2.AuditEvent]:
+    """Four events that callers told, of which a purge took those of the numbers."""
+    events: list[governance_pb2.AuditEvent] = []
+    for number in range(1, 6):
+        event = governance_pb2.AuditEvent(sequence=number, previous_hash=events[-1].hash if events else "")
+        if number < 5:
+            event.MergeFrom(governance_pb2.AuditEvent(action="act", target=f"of {number}", content_salt=f"{number}"))
+        else:
+            event.action = "purge"
+            event.details = json.dumps({"audit_contents": format_numbers(erased)})
+        event.hash = event_hash("a", event)
+        events.append(event)
+    return events
+
+
+def without_content(event: governance_pb2.AuditEvent) -> governance_pb2.AuditEvent:
+    """The event as it is read once what was told is gone."""
+    told = content_hash("a", event.content_salt, event.target, event.details, event.trace_id)
+    left = governance_pb2.AuditEvent.FromString(event.SerializeToString())
+    for field in ("target", "trace_id", "content_salt"):
+        left.ClearField(field)
+    left.details = sealed_details(told)
+    return left
+
+
+@settings(deadline=None)
+@given(st.sets(st.integers(1, 4)), st.sets(st.integers(1, 4)))
+def test_only_a_purge_takes_what_was_told(erased: set[int], gone: set[int]) -> None:
+    """AU-1, AU-3: the chain fits without it; what is gone, and no later purge names, shows, at the first of it."""
+    events = [without_content(each) if each.sequence in gone else each for each in told_chain(*erased)]
+    assert [each.hash for each in events] == [event_hash("a", each) for each in events]
+    check = check_chain("a", events)
+    assert check.fault_at == min(gone - erased, default=0)
+    assert bool(check.fault) == bool(gone - erased)
+    assert check.head == (5, events[-1].hash)
+
+
+@pytest.mark.parametrize("details", ["", "[]", '"1"', '{"audit_contents": 1}', '{"audit_contents": "1-"}', '{"a": 1}'])
+def test_a_purge_that_names_nothing_takes_nothing(details: str) -> None:
+    """AU-1: whatever stands in its details, as explicit events of before may have it."""
+    *told, purge = told_chain()
+    purge.details = details
+    purge.hash = event_hash("a", purge)
+    assert check_chain("a", [*told, purge]) == ChainCheck(5, (5, purge.hash))
+    assert check_chain("a", [without_content(told[0]), *told[1:], purge]).fault_at == 1
+
+
+@given(st.sets(st.integers(1, 60)), st.integers(1, 60))
+def test_numbers_are_read_as_they_were_written(numbers: set[int], before: int) -> None:
+    """AU-1: as runs; of numbers that cannot be, none: a run to the end of all numbers costs nothing."""
+    assert parse_numbers(format_numbers(numbers), before) == {each for each in numbers if each < before}
+    assert parse_numbers("2-99999999999999999999", 4) == {2, 3}

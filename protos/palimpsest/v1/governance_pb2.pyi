@@ -23,7 +23,7 @@ EMBEDDING_SPACE_STATE_BUILDING: EmbeddingSpaceState
 EMBEDDING_SPACE_STATE_RETIRED: EmbeddingSpaceState
 
 class AuditEvent(_message.Message):
-    __slots__ = ("sequence", "action", "actor", "target", "details", "trace_id", "recorded_at", "hash", "previous_hash")
+    __slots__ = ("sequence", "action", "actor", "target", "details", "trace_id", "recorded_at", "hash", "previous_hash", "content_salt")
     SEQUENCE_FIELD_NUMBER: _ClassVar[int]
     ACTION_FIELD_NUMBER: _ClassVar[int]
     ACTOR_FIELD_NUMBER: _ClassVar[int]
@@ -33,6 +33,7 @@ class AuditEvent(_message.Message):
     RECORDED_AT_FIELD_NUMBER: _ClassVar[int]
     HASH_FIELD_NUMBER: _ClassVar[int]
     PREVIOUS_HASH_FIELD_NUMBER: _ClassVar[int]
+    CONTENT_SALT_FIELD_NUMBER: _ClassVar[int]
     sequence: int
     action: str
     actor: str
@@ -42,7 +43,8 @@ class AuditEvent(_message.Message):
     recorded_at: _timestamp_pb2.Timestamp
     hash: str
     previous_hash: str
-    def __init__(self, sequence: _Optional[int] = ..., action: _Optional[str] = ..., actor: _Optional[str] = ..., target: _Optional[str] = ..., details: _Optional[str] = ..., trace_id: _Optional[str] = ..., recorded_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., hash: _Optional[str] = ..., previous_hash: _Optional[str] = ...) -> None: ...
+    content_salt: str
+    def __init__(self, sequence: _Optional[int] = ..., action: _Optional[str] = ..., actor: _Optional[str] = ..., target: _Optional[str] = ..., details: _Optional[str] = ..., trace_id: _Optional[str] = ..., recorded_at: _Optional[_Union[datetime.datetime, _timestamp_pb2.Timestamp, _Mapping]] = ..., hash: _Optional[str] = ..., previous_hash: _Optional[str] = ..., content_salt: _Optional[str] = ...) -> None: ...
 
 class ErasureSelector(_message.Message):
     __slots__ = ("subject", "source", "entity", "observation_id")

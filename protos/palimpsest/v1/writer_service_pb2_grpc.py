@@ -440,8 +440,10 @@ class WriterServiceServicer(object):
         raise NotImplementedError('Method not implemented!')
 
     def AppendAudit(self, request, context):
-        """Appends an event to the audit, by the caller. Not idempotent: each call is an event. What it says is kept for ever, and no purge
-        reaches it: name things by ids and hashes, and leave content out. Needs the write permission.
+        """Appends an event to the audit, by the caller. Not idempotent: each call is an event. That it was appended, with its action, by whom
+        and when, is kept for ever. Target, details and trace are kept until a purge takes them: one of the target, or of an entity
+        that they name by its key, its id, its title or an alias. What speaks of somebody in other words no purge finds: leave it out.
+        Needs the write permission.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')
@@ -463,8 +465,15 @@ class WriterServiceServicer(object):
         What is left is a tombstone for each observation, its id, which is a hash: an observation that comes again under the same
         identity is answered as a duplicate with the status REDACTED, and not stored; a new event is stored like any other. Row versions
         that are dead, words of indexes and statistics of the database are gone once it has vacuumed and reindexed (`palimpsest scrub`);
-        its write-ahead log and backups are beyond a purge. What is not linked to the selection, but mentions it in free text, is
-        not found. Needs the admin permission.
+        its write-ahead log and backups are beyond a purge.
+
+        What callers told the audit goes, too, and reasons in receipts are emptied, where they name the subject or entity by its key, its id,
+        its title or an alias, in whole words, whatever their case (ids and titles of at least three characters, one of them a
+        letter); or where the target of the event is an observation, entity or fact that is gone. The events stay, in a chain that
+        still fits, with their actions and actors (`AuditEvent`). The event of the purge keeps the key and its reason as hashes and masked.
+        What else is not linked to the selection, but mentions it in free text, is not found: observations of others, and what
+        operators said of other things, as reasons of marks and decisions, descriptions of sources, reasons of settings. Needs the
+        admin permission.
         """
         context.set_code(grpc.StatusCode.UNIMPLEMENTED)
         context.set_details('Method not implemented!')

@@ -136,8 +136,10 @@ class WriterServiceStub:
     and is not the stored one.
     """
     AppendAudit: _grpc.UnaryUnaryMultiCallable[_writer_service_pb2.AppendAuditRequest, _writer_service_pb2.AppendAuditResponse]
-    """Appends an event to the audit, by the caller. Not idempotent: each call is an event. What it says is kept for ever, and no purge
-    reaches it: name things by ids and hashes, and leave content out. Needs the write permission.
+    """Appends an event to the audit, by the caller. Not idempotent: each call is an event. That it was appended, with its action, by whom
+    and when, is kept for ever. Target, details and trace are kept until a purge takes them: one of the target, or of an entity
+    that they name by its key, its id, its title or an alias. What speaks of somebody in other words no purge finds: leave it out.
+    Needs the write permission.
     """
     RedactObservation: _grpc.UnaryUnaryMultiCallable[_writer_service_pb2.RedactObservationRequest, _writer_service_pb2.RedactObservationResponse]
     """Empties an observation's content and keeps its identity. What rested on it alone loses its evidence. Atomic, idempotent, audited. NOT_FOUND if not stored."""
@@ -150,8 +152,15 @@ class WriterServiceStub:
     What is left is a tombstone for each observation, its id, which is a hash: an observation that comes again under the same
     identity is answered as a duplicate with the status REDACTED, and not stored; a new event is stored like any other. Row versions
     that are dead, words of indexes and statistics of the database are gone once it has vacuumed and reindexed (`palimpsest scrub`);
-    its write-ahead log and backups are beyond a purge. What is not linked to the selection, but mentions it in free text, is
-    not found. Needs the admin permission.
+    its write-ahead log and backups are beyond a purge.
+
+    What callers told the audit goes, too, and reasons in receipts are emptied, where they name the subject or entity by its key, its id,
+    its title or an alias, in whole words, whatever their case (ids and titles of at least three characters, one of them a
+    letter); or where the target of the event is an observation, entity or fact that is gone. The events stay, in a chain that
+    still fits, with their actions and actors (`AuditEvent`). The event of the purge keeps the key and its reason as hashes and masked.
+    What else is not linked to the selection, but mentions it in free text, is not found: observations of others, and what
+    operators said of other things, as reasons of marks and decisions, descriptions of sources, reasons of settings. Needs the
+    admin permission.
     """
     RollbackSource: _grpc.UnaryUnaryMultiCallable[_writer_service_pb2.RollbackSourceRequest, _writer_service_pb2.RollbackSourceResponse]
     """Takes back, as a set, all that a source said, as recorded from a time on, as if it had never been said. The same content
@@ -301,8 +310,10 @@ class WriterServiceAsyncStub(WriterServiceStub):
     and is not the stored one.
     """
     AppendAudit: _aio.UnaryUnaryMultiCallable[_writer_service_pb2.AppendAuditRequest, _writer_service_pb2.AppendAuditResponse]  # type: ignore[assignment]
-    """Appends an event to the audit, by the caller. Not idempotent: each call is an event. What it says is kept for ever, and no purge
-    reaches it: name things by ids and hashes, and leave content out. Needs the write permission.
+    """Appends an event to the audit, by the caller. Not idempotent: each call is an event. That it was appended, with its action, by whom
+    and when, is kept for ever. Target, details and trace are kept until a purge takes them: one of the target, or of an entity
+    that they name by its key, its id, its title or an alias. What speaks of somebody in other words no purge finds: leave it out.
+    Needs the write permission.
     """
     RedactObservation: _aio.UnaryUnaryMultiCallable[_writer_service_pb2.RedactObservationRequest, _writer_service_pb2.RedactObservationResponse]  # type: ignore[assignment]
     """Empties an observation's content and keeps its identity. What rested on it alone loses its evidence. Atomic, idempotent, audited. NOT_FOUND if not stored."""
@@ -315,8 +326,15 @@ class WriterServiceAsyncStub(WriterServiceStub):
     What is left is a tombstone for each observation, its id, which is a hash: an observation that comes again under the same
     identity is answered as a duplicate with the status REDACTED, and not stored; a new event is stored like any other. Row versions
     that are dead, words of indexes and statistics of the database are gone once it has vacuumed and reindexed (`palimpsest scrub`);
-    its write-ahead log and backups are beyond a purge. What is not linked to the selection, but mentions it in free text, is
-    not found. Needs the admin permission.
+    its write-ahead log and backups are beyond a purge.
+
+    What callers told the audit goes, too, and reasons in receipts are emptied, where they name the subject or entity by its key, its id,
+    its title or an alias, in whole words, whatever their case (ids and titles of at least three characters, one of them a
+    letter); or where the target of the event is an observation, entity or fact that is gone. The events stay, in a chain that
+    still fits, with their actions and actors (`AuditEvent`). The event of the purge keeps the key and its reason as hashes and masked.
+    What else is not linked to the selection, but mentions it in free text, is not found: observations of others, and what
+    operators said of other things, as reasons of marks and decisions, descriptions of sources, reasons of settings. Needs the
+    admin permission.
     """
     RollbackSource: _aio.UnaryUnaryMultiCallable[_writer_service_pb2.RollbackSourceRequest, _writer_service_pb2.RollbackSourceResponse]  # type: ignore[assignment]
     """Takes back, as a set, all that a source said, as recorded from a time on, as if it had never been said. The same content
@@ -625,8 +643,10 @@ class WriterServiceServicer(metaclass=_abc_1.ABCMeta):
         request: _writer_service_pb2.AppendAuditRequest,
         context: _ServicerContext,
     ) -> _typing.Union[_writer_service_pb2.AppendAuditResponse, _abc.Awaitable[_writer_service_pb2.AppendAuditResponse]]:
-        """Appends an event to the audit, by the caller. Not idempotent: each call is an event. What it says is kept for ever, and no purge
-        reaches it: name things by ids and hashes, and leave content out. Needs the write permission.
+        """Appends an event to the audit, by the caller. Not idempotent: each call is an event. That it was appended, with its action, by whom
+        and when, is kept for ever. Target, details and trace are kept until a purge takes them: one of the target, or of an entity
+        that they name by its key, its id, its title or an alias. What speaks of somebody in other words no purge finds: leave it out.
+        Needs the write permission.
         """
 
     @_abc_1.abstractmethod
@@ -651,8 +671,15 @@ class WriterServiceServicer(metaclass=_abc_1.ABCMeta):
         What is left is a tombstone for each observation, its id, which is a hash: an observation that comes again under the same
         identity is answered as a duplicate with the status REDACTED, and not stored; a new event is stored like any other. Row versions
         that are dead, words of indexes and statistics of the database are gone once it has vacuumed and reindexed (`palimpsest scrub`);
-        its write-ahead log and backups are beyond a purge. What is not linked to the selection, but mentions it in free text, is
-        not found. Needs the admin permission.
+        its write-ahead log and backups are beyond a purge.
+
+        What callers told the audit goes, too, and reasons in receipts are emptied, where they name the subject or entity by its key, its id,
+        its title or an alias, in whole words, whatever their case (ids and titles of at least three characters, one of them a
+        letter); or where the target of the event is an observation, entity or fact that is gone. The events stay, in a chain that
+        still fits, with their actions and actors (`AuditEvent`). The event of the purge keeps the key and its reason as hashes and masked.
+        What else is not linked to the selection, but mentions it in free text, is not found: observations of others, and what
+        operators said of other things, as reasons of marks and decisions, descriptions of sources, reasons of settings. Needs the
+        admin permission.
         """
 
     @_abc_1.abstractmethod

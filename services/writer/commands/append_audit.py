@@ -17,10 +17,10 @@ async def append_audit(
     trace_id: str,
     timeout_s: float | None,
 ) -> tuple[AuditEvent, str]:
-    """The event as stored, durable, and a token by which reads see it. `details` is JSON of an object, or empty."""
+    """The event as told, durable, and a token by which reads see it. `details` is JSON of an object, or empty."""
 
     async def work(connection: Connection) -> AuditEvent:
-        return await audit.append(
+        return await audit.append_told(
             connection, namespace, action=action, actor=actor, target=target, details=details, trace_id=trace_id
         )
 

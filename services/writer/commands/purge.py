@@ -3,11 +3,14 @@
 from dataclasses import dataclass
 from typing import TypeAlias
 
+from palimpsest.audit import format_numbers
+
 from services.writer.applier import namespace_lock_key
-from services.writer.erasure_store import Receipt
+from services.writer.audit.content_store import ContentStore
+from services.writer.erasure_store import ErasureStore, Receipt
 from services.writer.namespace_store import NamespaceStore
 from services.writer.purge_store import PurgeStore
-from services.writer.steps.erasure import Messages
+from services.writer.steps.erasure import Erased, Messages
 from services.writer.steps.preview import previewed
 from services.writer.steps.purging import KeptOut, Selection, purge_observations
 from services.writer.steps.receipts import fresh_receipt_id, keep_receipt, key_target
@@ -15,6 +18,7 @@ from services.writer.store import Store
 from shared import audit
 from shared.consistency_token import encode
 from shared.database import Connection, Database
+from shared.mentions import mentions, names_of
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +65,10 @@ async def purge(
     async def work(connection: Connection) -> Receipt:
         await Store(connection).lock_namespaces([(namespace_lock_key(namespace), True)])
         selected = await _select(connection, namespace, selector)
+        names = names_of(selected.keys, await PurgeStore(connection, namespace).names_of(selected.keys))
         erased = await purge_observations(connection, namespace, selected, messages, kept_out=KeptOut.IDENTITY)
+        await ErasureStore(connection, namespace).forget_reasons_naming(names)
+        told = await ContentStore(connection, namespace).erase(_targets(selected, erased), names)
         target, details = _told(namespace, selector)
         return await keep_receipt(
             connection,
@@ -69,10 +76,12 @@ async def purge(
             receipt_id=fresh_receipt_id(),
             action="purge",
             target=target,
-            counts=erased.counts(),
+            counts=erased.counts() | {"audit_contents": len(told)},
             by=by,
             reason=reason,
-            details=details,
+            # What names what is gone is kept in masked form only.
+            kept_reason="" if mentions(names, reason) else reason,
+            details=details | ({"audit_contents": format_numbers(told)} if told else {}),
         )
 
     if dry_run:
@@ -99,6 +108,11 @@ async def _select(connection: Connection, namespace: str, selector: Selector) ->
             fact_ids = await purging.facts_about(keys)
             ids = await purging.said_about(keys, fact_ids)
             return Selection(frozenset(ids), frozenset(keys), frozenset(fact_ids))
+
+
+def _targets(selected: Selection, erased: Erased) -> set[str]:
+    """What events of callers may be about that is gone."""
+    return {*erased.observations, *erased.entities, *erased.facts, *selected.keys}
 
 
 def _told(namespace: str, selector: Selector) -> tuple[str, dict[str, str]]:

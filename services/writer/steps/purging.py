@@ -64,7 +64,7 @@ async def purge_observations(
     await DocumentStore(connection, namespace).forget_observations(ids)
     await _forget_items(connection, namespace, erased.entities | selected.keys, erased.facts)
     await purging.forget_cursors(ids)
-    await purging.forget_reasons({redaction_receipt_id(namespace, one) for one in ids})
+    await ErasureStore(connection, namespace).forget_reasons({redaction_receipt_id(namespace, one) for one in ids})
     await purging.forget_authors(selected.keys)
     if selected.source is not None:
         await purging.forget_source(*selected.source)

@@ -51,10 +51,12 @@ async def keep_receipt(
     reason: str,
     details: Mapping[str, Any],
     erased_at: datetime | None = None,
+    kept_reason: str | None = None,
 ) -> Receipt:
     """Appends the event of an erasure and keeps its receipt, in the transaction that erases; the receipt.
 
-    `erased_at`: where rows tell the moment, too; else it is the event's.
+    `erased_at`: where rows tell the moment, too; else it is the event's. `kept_reason`: what of the reason the receipt
+    keeps; else all.
     """
     event = await audit.append(
         connection,
@@ -64,6 +66,7 @@ async def keep_receipt(
         target=target,
         details={**details, "receipt": receipt_id, "counts": counts, **audit.described(namespace, reason=reason)},
     )
-    receipt = Receipt(receipt_id, erased_at or event.recorded_at, counts, by, reason, event.hash)
+    kept = reason if kept_reason is None else kept_reason
+    receipt = Receipt(receipt_id, erased_at or event.recorded_at, counts, by, kept, event.hash)
     await ErasureStore(connection, namespace).insert_receipt(receipt)
     return receipt

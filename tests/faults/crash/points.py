@@ -74,7 +74,7 @@ RECORDING = (
     Point("redact: erased, before the receipt", f"{_COMMANDS}.redact_observation:keep_receipt", _B),
     Point("redact: the receipt is written", f"{_COMMANDS}.redact_observation:keep_receipt", _A),
     Point("redact: before the answer", f"{_WRITER}.erasure.servicer:redact_observation", _A),
-    Point("audit: the event is appended", f"{_COMMANDS}.append_audit:audit.append", _A),
+    Point("audit: the event is appended", f"{_COMMANDS}.append_audit:audit.append_told", _A),
 )
 EMBEDDING = (
     Point("embed: claimed", f"{_WORK}._claim", _A, 8),
