@@ -26,7 +26,18 @@ from shared.server import Service
 from shared.settings import DatabaseSettings
 from tests.fuzz.made_requests import Requests
 from tests.integration.conftest import bundled_backend
-from tests.integration.writing import OPTIONS, WriterServiceStub, observation, serving, until_serving, writer_settings
+from tests.integration.writing import (
+    OPTIONS,
+    WriterServiceStub,
+    article,
+    entity,
+    fact,
+    link,
+    observation,
+    serving,
+    until_serving,
+    writer_settings,
+)
 
 AT_ONCE, LONGEST_S = 8, 10.0
 # Of calls that do nothing but wait: many at once, and not long.
@@ -46,6 +57,13 @@ LONG = frozenset({"Embed", "StreamEmbed", "Rerank"})
 OF_THE_CLIENT = "Internal error from Core"
 # Counts of what was refused are what is kept of it.
 ABOUT_REFUSALS = frozenset({"rejections"})
+
+_SAID = (
+    entity("person:ivan", title="Иван"),
+    fact("person:ivan", "works_on", "service:api"),
+    link("service:api", "LINKS_TO", "person:ivan"),
+    article("doc:deploy", "# Деплой\n\nСервис платежей упал."),
+)
 
 METHODS = [
     method
@@ -114,7 +132,7 @@ async def running(dsn: str) -> AsyncIterator[System]:
         stub = WriterServiceStub(at_writer)
         await stub.RecordObservation(
             writer_service_pb2.RecordObservationRequest(
-                namespace=HELD, observation=observation(content="деплой service-mesh")
+                namespace=HELD, observation=observation("1", *_SAID, content="деплой service-mesh")
             )
         )
         yield System({WRITER: at_writer, READER: at_reader, EMBEDDER: at_embedder}, dsn, await _known_ids(dsn))
