@@ -9,14 +9,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import asyncpg
-
 from tests.faults.crash.clients import Task, record_each
 from tests.faults.crash.lives import Life
 from tests.faults.crash.system import System
 from tests.faults.crash.verdict import Told
-from tests.integration.writing import NAMESPACE
+from tests.integration.writing import NAMESPACE, query
 
+DATABASE = "weathered"
+SERVICES = ("writer-1", "reader-1", "embedder-a")
+"""As few as can be: what one does not outlive, no other makes up for."""
 CLIENTS = 3
 DEADLINE_S = 5.0
 # By so much a loaded machine may be late with what is due.
@@ -161,9 +162,5 @@ def _entry(line: str) -> dict[str, Any]:
 
 
 async def _stored(dsn: str) -> set[str]:
-    connection = await asyncpg.connect(dsn)
-    try:
-        rows = await connection.fetch("SELECT observation_id FROM observations WHERE namespace = $1", NAMESPACE)
-    finally:
-        await connection.close()
+    rows = await query(dsn, "SELECT observation_id FROM observations WHERE namespace = $1", NAMESPACE)
     return {row["observation_id"] for row in rows}

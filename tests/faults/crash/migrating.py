@@ -5,14 +5,14 @@ from collections.abc import Sequence
 from pathlib import Path
 from random import Random
 
-import asyncpg
-
 from shared.embedded_postgres import EmbeddedPostgres
 from tests.faults.crash.dying import Shot
+from tests.faults.crash.ground import create_database
 from tests.faults.crash.killing import Toll
 from tests.faults.crash.plan import AT_RANDOM, Plan
 from tests.faults.crash.points import MIGRATION
 from tests.faults.crash.system import System
+from tests.integration.writing import query
 
 _KILLS_A_DATABASE = 8
 _PATIENCE_S, _LONGEST_S = 5.0, 1.0
@@ -36,15 +36,6 @@ async def kill_migrations(
         survivor.stop()
         if schema_of(postgres, name) != whole:
             toll.faults.append(f"the schema that killed writers made in {name} is not that of an undisturbed one")
-
-
-async def create_database(postgres: EmbeddedPostgres, name: str, template: str = "template0") -> None:
-    """Makes a database."""
-    connection = await asyncpg.connect(postgres.dsn())
-    try:
-        await connection.execute(f"CREATE DATABASE {name} TEMPLATE {template} STRATEGY FILE_COPY")
-    finally:
-        await connection.close()
 
 
 def schema_of(postgres: EmbeddedPostgres, name: str) -> Sequence[str]:
@@ -76,8 +67,5 @@ def _kill_some(system: System, plan: Plan, toll: Toll) -> None:
 
 
 async def _is_migrated(postgres: EmbeddedPostgres, name: str) -> bool:
-    connection = await asyncpg.connect(postgres.dsn(name))
-    try:
-        return await connection.fetchval("SELECT to_regclass('schema_migrations')") is not None
-    finally:
-        await connection.close()
+    [row] = await query(postgres.dsn(name), "SELECT to_regclass('schema_migrations') IS NOT NULL AS is_there")
+    return bool(row["is_there"])

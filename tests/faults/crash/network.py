@@ -12,10 +12,8 @@ import argparse
 import asyncio
 import hashlib
 import json
-import shutil
 import signal
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -25,16 +23,14 @@ from pathlib import Path
 import asyncpg
 
 from shared.embedded_postgres import EmbeddedPostgres, start
-from shared.schema.migrate import migrate
+from tests.conftest import execute
 from tests.faults.crash.failing import tell
-from tests.faults.crash.load import Load, Weathered, loaded, repeated
-from tests.faults.crash.migrating import create_database
+from tests.faults.crash.ground import create_migrated, folder_of
+from tests.faults.crash.load import DATABASE, SERVICES, Load, Weathered, loaded, repeated
 from tests.faults.crash.networks import Cable, cabled, inside, why_not
 from tests.faults.crash.system import System
 
-_DATABASE = "weathered"
 _TOKEN = "plm_network"
-_NAMES = ("writer-1", "reader-1", "embedder-a")
 _SLOW_BYTES = 20_000
 
 
@@ -49,7 +45,7 @@ class Place:
     @property
     def dsn(self) -> str:
         """The database, as it is reached beside Postgres itself."""
-        return self.postgres.dsn(_DATABASE)
+        return self.postgres.dsn(DATABASE)
 
     def port(self, end: str) -> int:
         """Where somebody listens at the far end of a cable; of the clients, who listen nowhere, any."""
@@ -111,30 +107,22 @@ FAULTS: tuple[tuple[Callable[[Place, str, int, float, int], Weathered], str], ..
 @contextmanager
 def placed() -> Iterator[Place]:
     """Four networks, of the services and of those whom they talk to; Postgres runs, and services can be started."""
-    folder = Path(tempfile.mkdtemp(prefix="palimpsest-network-"))
-    folder.chmod(0o755)
-    try:
-        with cabled("service", "database", "embedder", "client") as cables:
-            database = cables["database"].far
-            postgres = inside(database, lambda: start(folder / "postgres"))
-            try:
-                inside(database, lambda: _let_in(postgres, cables["database"]))
-                yield Place(cables, postgres, _system(folder, cables, postgres))
-            finally:
-                inside(database, postgres.stop)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
+    with folder_of("network") as folder, cabled("service", "database", "embedder", "client") as cables:
+        database = cables["database"].far
+        postgres = inside(database, lambda: start(folder / "postgres"))
+        try:
+            inside(database, lambda: _let_in(postgres, cables["database"]))
+            yield Place(cables, postgres, _system(folder, cables, postgres))
+        finally:
+            inside(database, postgres.stop)
 
 
 def _let_in(postgres: EmbeddedPostgres, cable: Cable) -> None:
     """Postgres listens at its end of the cable too."""
 
     async def make() -> None:
-        connection = await asyncpg.connect(postgres.dsn())
-        await connection.execute(f"ALTER SYSTEM SET listen_addresses = '127.0.0.1,{cable.far_address}'")
-        await connection.close()
-        await create_database(postgres, _DATABASE)
-        await migrate(postgres.dsn(_DATABASE), timeout_s=60)
+        await execute(postgres.dsn(), f"ALTER SYSTEM SET listen_addresses = '127.0.0.1,{cable.far_address}'")
+        await create_migrated(postgres, DATABASE)
 
     asyncio.run(make())
     with (postgres.data / "pg_hba.conf").open("a") as rules:
@@ -150,9 +138,9 @@ def _system(folder: Path, cables: Mapping[str, Cable], postgres: EmbeddedPostgre
     (folder / "token").write_text(_TOKEN)
     services = cables["database"].near
     return System(
-        postgres.dsn(_DATABASE).replace("127.0.0.1", cables["database"].far_address),
+        postgres.dsn(DATABASE).replace("127.0.0.1", cables["database"].far_address),
         folder / "system",
-        names=_NAMES,
+        names=SERVICES,
         settings={
             "PALIMPSEST_HOST": "0.0.0.0",
             "PALIMPSEST_AUTH_MODE": "static",

@@ -2,7 +2,6 @@
 
 import asyncio
 import os
-import shutil
 import signal
 import subprocess
 import tempfile
@@ -13,23 +12,20 @@ from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
-import asyncpg
-
 from shared.embedded_postgres import EmbeddedPostgres, start
 from shared.postgres_programs import EmbeddedPostgresError
-from shared.schema.migrate import migrate
-from tests.faults.crash.load import Weathered, loaded, repeated
-from tests.faults.crash.migrating import create_database
+from tests.conftest import execute
+from tests.faults.crash.ground import create_migrated, folder_of
+from tests.faults.crash.load import DATABASE, SERVICES, Weathered, loaded, repeated
 from tests.faults.crash.system import System
+from tests.integration.writing import query
 
-_DATABASE = "weathered"
 _OURS = "SELECT pid FROM pg_stat_activity WHERE application_name = 'palimpsest'"
 _CUT_FOR_S, _CUT_EVERY_S = 2.0, 0.1
 _FULL_FOR_S = 4.0
 _DISK_MIB = 320
 # Little of the log is kept, so that the disk holds the tables and it.
 _SMALL = {"max_wal_size": "64MB", "min_wal_size": "32MB", "shared_buffers": "32MB"}
-_NAMES = ("writer-1", "reader-1", "embedder-a")
 
 
 @dataclass(frozen=True)
@@ -88,7 +84,7 @@ def weather(names: Sequence[str], times: int, seed: int) -> Weathered:
         recovered_s = max(repeated(times, load, partial(fault.act, postgres)) for fault in faults)
         log = postgres.log.read_text(errors="replace")
         seen = min(log.count(fault.logged) for fault in faults)
-        return load.weathered(", ".join(names), times, recovered_s, postgres.dsn(_DATABASE), seen=seen)
+        return load.weathered(", ".join(names), times, recovered_s, postgres.dsn(DATABASE), seen=seen)
 
 
 def why_no_disk() -> str:
@@ -118,38 +114,23 @@ def mounted(mebibytes: int) -> Iterator[Path]:
 @contextmanager
 def _served(disk: Path | None) -> Iterator[tuple[EmbeddedPostgres, System]]:
     """A server with durable commits, on a disk if one is given, and what is to run over it."""
-    folder = Path(tempfile.mkdtemp(prefix="palimpsest-weather-"))
-    folder.chmod(0o755)
-    try:
-        with start((disk or folder) / "postgres", settings=_SMALL if disk else None) as postgres:
-            asyncio.run(_make(postgres))
-            yield postgres, System(postgres.dsn(_DATABASE), folder / "system", names=_NAMES)
-    finally:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-async def _make(postgres: EmbeddedPostgres) -> None:
-    await create_database(postgres, _DATABASE)
-    await migrate(postgres.dsn(_DATABASE), timeout_s=60)
+    with (
+        folder_of("weather") as folder,
+        start((disk or folder) / "postgres", settings=_SMALL if disk else None) as postgres,
+    ):
+        asyncio.run(create_migrated(postgres, DATABASE))
+        yield postgres, System(postgres.dsn(DATABASE), folder / "system", names=SERVICES)
 
 
 async def _backends(postgres: EmbeddedPostgres) -> list[int]:
-    connection = await asyncpg.connect(postgres.dsn())
-    try:
-        return [row["pid"] for row in await connection.fetch(_OURS)]
-    finally:
-        await connection.close()
+    return [row["pid"] for row in await query(postgres.dsn(), _OURS)]
 
 
 async def _cut(postgres: EmbeddedPostgres) -> None:
-    connection = await asyncpg.connect(postgres.dsn())
-    try:
-        until = time.monotonic() + _CUT_FOR_S
-        while time.monotonic() < until:
-            await connection.execute(f"SELECT pg_terminate_backend(pid) FROM ({_OURS}) AS ours")
-            await asyncio.sleep(_CUT_EVERY_S)
-    finally:
-        await connection.close()
+    until = time.monotonic() + _CUT_FOR_S
+    while time.monotonic() < until:
+        await execute(postgres.dsn(), f"SELECT pg_terminate_backend(pid) FROM ({_OURS}) AS ours")
+        await asyncio.sleep(_CUT_EVERY_S)
 
 
 def _fill(ballast: Path) -> None:

@@ -3,7 +3,6 @@
 import asyncio
 import shutil
 import sys
-import tempfile
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -14,13 +13,13 @@ from random import Random
 from palimpsest.client import Client
 
 from shared.embedded_postgres import EmbeddedPostgres, start
-from shared.schema.migrate import migrate
 from tests.faults.crash import clients
 from tests.faults.crash.clients import NAMESPACES, Task
+from tests.faults.crash.ground import create_database, create_migrated, made_folder
 from tests.faults.crash.journal import Journal
 from tests.faults.crash.killing import Killing, Toll
 from tests.faults.crash.lives import Life
-from tests.faults.crash.migrating import create_database, kill_migrations
+from tests.faults.crash.migrating import kill_migrations
 from tests.faults.crash.plan import AT_RANDOM, Plan
 from tests.faults.crash.points import EMBEDDER, INGEST, MIGRATION, READING, WRITER, Point
 from tests.faults.crash.saying import FILES
@@ -72,8 +71,7 @@ class Result:
 def crash(kills: int, seed: int, *, tell: Callable[[str], None] = print) -> Result:
     """Kills so many processes. Blocks for about a second a kill on two cores. Where something is wrong, the logs and
     journals are kept."""
-    folder = Path(tempfile.mkdtemp(prefix="palimpsest-crash-"))
-    folder.chmod(0o755)
+    folder = made_folder("crash")
     is_good = False
     try:
         with start(folder / "postgres", settings=UNSAFE_BUT_FAST) as postgres:
@@ -145,8 +143,7 @@ class _Run:
         )
 
     async def _make_databases(self) -> None:
-        await create_database(self._postgres, _TEMPLATE)
-        await migrate(self._postgres.dsn(_TEMPLATE), timeout_s=60)
+        await create_migrated(self._postgres, _TEMPLATE)
         for name in (_DISTURBED, _UNDISTURBED):
             await create_database(self._postgres, name, _TEMPLATE)
             place = Place.open(self._postgres.dsn(name), 1)
