@@ -114,8 +114,8 @@ class Came:
 
 
 @asynccontextmanager
-async def running(dsn: str) -> AsyncIterator[System]:
-    """All three services in this process, and a namespace with something in it."""
+async def running(dsn: str, *, said_as: str = "1") -> AsyncIterator[System]:
+    """All three services in this process, and a namespace with something in it, said under an id that was not purged."""
     async with AsyncExitStack() as stack:
 
         async def started(service: Service, name: str) -> tuple[str, grpc.aio.Channel]:
@@ -132,7 +132,7 @@ async def running(dsn: str) -> AsyncIterator[System]:
         stub = WriterServiceStub(at_writer)
         await stub.RecordObservation(
             writer_service_pb2.RecordObservationRequest(
-                namespace=HELD, observation=observation("1", *_SAID, content="деплой service-mesh")
+                namespace=HELD, observation=observation(said_as, *_SAID, content="деплой service-mesh")
             )
         )
         yield System({WRITER: at_writer, READER: at_reader, EMBEDDER: at_embedder}, dsn, await _known_ids(dsn))
