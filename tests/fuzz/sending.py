@@ -115,7 +115,7 @@ class Came:
 
 @asynccontextmanager
 async def running(dsn: str, *, said_as: str = "1") -> AsyncIterator[System]:
-    """All three services in this process, and a namespace with something in it, said under an id that was not purged."""
+    """All three services in this process, and a namespace with something in it, said under an id not purged yet."""
     async with AsyncExitStack() as stack:
 
         async def started(service: Service, name: str) -> tuple[str, grpc.aio.Channel]:
