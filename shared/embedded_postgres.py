@@ -27,8 +27,19 @@ STOP_TIMEOUT_S = 60
 LAUNCH_ATTEMPTS = 4
 LAUNCH_PAUSE_S = 0.5
 
+
+def shared_buffers(memory_bytes: int) -> str:
+    """Postgres's memory for pages on a machine: a quarter of it, from 256 MB to 1 GB.
+
+    Taking in 1,600 passages changes 36,000 pages of the word index of 1,000,000. With 256 MB 30,000 of them are read
+    from the system's cache and 20,000 written to it, each time; with 1 GB they stay, for a tenth to a third less of the
+    processor. What no data fills is never taken from the system.
+    """
+    return f"{min(max(memory_bytes // 2**22, 256), 1024)}MB"
+
+
 SETTINGS: Mapping[str, str] = {
-    "shared_buffers": "256MB",
+    "shared_buffers": shared_buffers(os.sysconf("SC_PHYS_PAGES") * os.sysconf("SC_PAGE_SIZE")),
     "effective_cache_size": "1GB",
     "work_mem": "16MB",
     # HNSW graphs that don't fit are built several times slower.

@@ -12,7 +12,7 @@ from pathlib import Path
 import asyncpg
 import pytest
 
-from shared.embedded_postgres import AlreadyRunning, EmbeddedPostgres, EmbeddedPostgresError, start
+from shared.embedded_postgres import AlreadyRunning, EmbeddedPostgres, EmbeddedPostgresError, shared_buffers, start
 
 SETTINGS = {"fsync": "off"}
 # Starts a server and is killed, as by the kernel for memory: nothing is cleaned up.
@@ -94,6 +94,12 @@ async def test_settings_are_ours_unless_overridden(postgres: EmbeddedPostgres) -
     assert await query(postgres, "SELECT current_setting('jit')") == "off"
     assert await query(postgres, "SELECT current_setting('fsync')") == "off"
     assert await query(postgres, "SELECT boot_val FROM pg_settings WHERE name = 'fsync'") == "on"
+
+
+@pytest.mark.parametrize(("gib", "buffers"), [(0.5, "256MB"), (2, "512MB"), (4, "1024MB"), (64, "1024MB")])
+def test_pages_get_a_quarter_of_the_memory(gib: float, buffers: str) -> None:
+    """SH-4, SH-6: a store of a million passages is written from memory, and a small machine is left its own."""
+    assert shared_buffers(int(gib * 2**30)) == buffers
 
 
 async def test_russian_text_is_folded_and_split(postgres: EmbeddedPostgres) -> None:
