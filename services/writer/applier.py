@@ -14,7 +14,7 @@ from collections.abc import Awaitable, Callable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from services.writer.embedding.origins import remember
+from services.writer.embedding.origins import origins_of, remember
 from services.writer.namespace_packs import NamespacePacks
 from services.writer.namespace_store import NamespaceStore
 from services.writer.passage_store import PassageStore
@@ -193,7 +193,8 @@ class Applier:
             documents = await write_documents(store, projections)
             wanted = wanted_passages(projections, entities, facts, documents)
             undescribed = {key for key, entity in entities.items() if not entity.was_described}
-            await write_passages(PassageStore(connection, in_bulk=self._in_bulk), wanted, undescribed)
+            passages = PassageStore(connection, in_bulk=self._in_bulk, origins=origins_of(items))
+            await write_passages(passages, wanted, undescribed)
             await write_links(store, projections, entities)
             await write_refusals(store, refusals, self._assertion_count)
             await write_guards(connection, projections)

@@ -39,13 +39,15 @@ class NewRows:
     passages: str
     link_evidence: str
     links: str
+    origins: str
+    """The calls that wrote them; see `embedding.origins`."""
 
     @property
     def sets(self) -> list[str]:
         """The sets of rows, in the order of the statement's parts."""
         facts, links = [self.facts, self.fact_evidence], [self.link_evidence, self.links]
         sets = [self.observations, self.entity_evidence, self.entities, *facts, self.documents, self.passages, *links]
-        return [each or "[]" for each in sets]
+        return [*(each or "[]" for each in sets), self.origins]
 
     @property
     def parts(self) -> dict[str, str]:
@@ -55,6 +57,7 @@ class NewRows:
             "facts": "new_facts" if self.facts else "no_facts",
             "documents": "new_documents" if self.documents else "no_documents",
             "links": "given_links" if self.links else "no_links",
+            "origins": "origins_among_rows",
         }
 
 

@@ -50,12 +50,15 @@ WITH looked AS MATERIALIZED (
 {passage_values}
     FROM kept, json_to_recordset(($11::text[])[7]::json) AS given (
 {passage_types})
-    RETURNING namespace, passage_id, embedding_hash
+    RETURNING namespace, passage_id, embedding_hash, observation_id
 {queued_and_woken}, shown AS MATERIALIZED (
     SELECT FROM kept WHERE (SELECT count(*) FROM woken) >= 0
 ), {links}
 SELECT looked.found, claimed.observation_id, claimed.recorded_at
 FROM looked LEFT JOIN (claimed CROSS JOIN shown) ON true;
+
+-- fragment: origins_among_rows
+($11::text[])[10]::json
 
 -- fragment: named_entities
 -- Locked in the order of the keys. Of one that is there already nothing may change but the moment when it was last seen: not the

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any, Self, TypeAlias
 
 from services.writer.columns import columns, recordset
+from services.writer.embedding.origins import NO_ORIGINS
 from shared.database import Connection
 from shared.statements import load_statements
 
@@ -59,11 +60,13 @@ class Space:
 
 
 class PassageStore:
-    """The statements of one transaction. `in_bulk`: what it queues is not waited for, and single writes go first."""
+    """The statements of one transaction. `in_bulk`: what it queues is not waited for, and single writes go first;
+    `origins`: the calls that it is queued by, of `embedding.origins`."""
 
-    def __init__(self, connection: Connection, *, in_bulk: bool = False) -> None:
+    def __init__(self, connection: Connection, *, in_bulk: bool = False, origins: str = NO_ORIGINS) -> None:
         self._connection = connection
         self._in_bulk = in_bulk
+        self._origins = origins
 
     async def lock_passages(self, owners: Iterable[tuple[str, int, str]]) -> list[Row]:
         """What (namespace, kind, owner_key) have, locked: key, passage_id, embedding_hash, occurred_at and
@@ -76,12 +79,17 @@ class PassageStore:
 
     async def insert_passages(self, rows: Iterable[Sequence[Any]]) -> None:
         """Write passages of owners that have none yet, and let them wait for a vector; notifies `CHANNEL` at commit."""
-        await self._write("insert_passages", rows, self._in_bulk, MOST_FRESH)
+        passages = passage_set(rows)
+        if passages:
+            statement = statements.with_table("insert_passages", origins="origins_of_observations")
+            await self._connection.fetch(statement, passages, self._in_bulk, MOST_FRESH, self._origins)
 
     async def upsert_passages(self, rows: Iterable[Sequence[Any]]) -> list[Row]:
         """Write passages of owners that are locked; answers key, passage_id and embedding_hash of those that are new or
         changed in anything."""
-        return await self._write("upsert_passages", rows)
+        passages = passage_set(rows)
+        found = await self._connection.fetch(statements.upsert_passages, passages) if passages else ()
+        return [dict(row.items()) for row in found]
 
     async def mirror_entities(self, rows: Iterable[Sequence[Any]]) -> list[PassageId]:
         """Write (namespace, entity key, kind, importance, status, expires_at, hidden) onto the passages of its texts
@@ -108,7 +116,7 @@ class PassageStore:
         """Let passages wait for a vector in all spaces, as if for the first time, and notify `CHANNEL` at commit."""
         arrays = columns(passages, 3)
         if arrays[0]:
-            await self._connection.fetch(statements.queue_passages, *arrays, self._in_bulk, MOST_FRESH)
+            await self._connection.fetch(statements.queue_passages, *arrays, self._in_bulk, MOST_FRESH, self._origins)
 
     async def forget_queued(self, passages: Iterable[PassageId]) -> None:
         """Let passages wait for nothing more, in whichever space."""
@@ -129,11 +137,6 @@ class PassageStore:
         """The database's clock."""
         moment: datetime = await self._connection.fetchval(statements.now)
         return moment
-
-    async def _write(self, name: str, rows: Iterable[Sequence[Any]], *options: Any) -> list[Row]:
-        passages = passage_set(rows)
-        found = await self._connection.fetch(statements.with_table(name), passages, *options) if passages else ()
-        return [dict(row.items()) for row in found]
 
     async def _run(self, name: str, rows: Iterable[Sequence[Any]], width: int, table: str = "") -> list[Row]:
         arrays = columns(rows, width)

@@ -35,12 +35,18 @@ WHERE passages.namespace = given.namespace AND passages.passage_id = given.passa
     valid_from timestamptz, valid_to timestamptz, expires_at timestamptz, importance smallint,
     status smallint, scopes text[], restricting text[], applies text[], hidden boolean
 
+-- fragment: origins_of_observations
+$4::json
+
 -- fragment: queued_and_woken
--- What was `written` is queued for its vectors, as bulk ($2) or where it is more than $3. Wakes the embedding loops, unless some
+-- What was `written` is queued for its vectors, as bulk ($2) or where it is more than $3, with the call that wrote it, by
+-- observation or of all. Wakes the embedding loops, unless some
 -- passage waits already: then they were woken, and commits that notify wait for each other.
 ), queued AS (
-    INSERT INTO embedding_queue (namespace, passage_id, embedding_hash, is_bulk)
-    SELECT namespace, passage_id, embedding_hash, $2 OR count(*) OVER () > $3 FROM written WHERE embedding_hash <> ''
+    INSERT INTO embedding_queue (namespace, passage_id, embedding_hash, is_bulk, origin)
+    SELECT namespace, passage_id, embedding_hash, $2 OR count(*) OVER () > $3,
+        coalesce({origins} ->> observation_id, {origins} ->> '')
+    FROM written WHERE embedding_hash <> ''
     RETURNING 1
 ), woken AS (
     SELECT pg_notify('embedding', '') FROM queued
@@ -58,7 +64,7 @@ WITH written AS (
 {passage_values}
     FROM json_to_recordset($1::json) AS given (
 {passage_types})
-    RETURNING namespace, passage_id, embedding_hash
+    RETURNING namespace, passage_id, embedding_hash, observation_id
 {queued_and_woken}
 SELECT FROM woken;
 
@@ -145,14 +151,18 @@ WHERE vectors.namespace = passages.namespace AND vectors.passage_id = passages.p
   AND vectors.embedding_hash <> passages.embedding_hash;
 
 -- name: queue_passages
--- Passages whose text is new, to get a vector in all spaces; what was known of an older text is forgotten. Bulk as above. Wakes
--- the embedding loops, as above.
+-- Passages whose text is new, to get a vector in all spaces; what was known of an older text is forgotten. Bulk and the call as
+-- above. Wakes the embedding loops, as above.
 WITH queued AS (
-    INSERT INTO embedding_queue AS waiting (namespace, passage_id, embedding_hash, is_bulk)
-    SELECT *, $4 OR count(*) OVER () > $5 FROM unnest($1::text[], $2::bigint[], $3::text[])
+    INSERT INTO embedding_queue AS waiting (namespace, passage_id, embedding_hash, is_bulk, origin)
+    SELECT given.*, $4 OR count(*) OVER () > $5,
+        CASE WHEN $6 <> '{}' THEN (
+            SELECT coalesce($6::json ->> passages.observation_id, $6::json ->> '') FROM passages
+            WHERE passages.namespace = given.namespace AND passages.passage_id = given.passage_id) END
+    FROM unnest($1::text[], $2::bigint[], $3::text[]) AS given (namespace, passage_id, embedding_hash)
     ON CONFLICT (namespace, passage_id) DO UPDATE
     SET embedding_hash = excluded.embedding_hash, enqueued_at = clock_timestamp(), leased_until = '-infinity',
-        attempts = 0, last_error = '', poisoned = false, is_bulk = excluded.is_bulk
+        attempts = 0, last_error = '', poisoned = false, is_bulk = excluded.is_bulk, origin = excluded.origin
     RETURNING 1
 )
 SELECT pg_notify('embedding', '') FROM queued

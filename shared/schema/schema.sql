@@ -551,6 +551,8 @@ CREATE TABLE embedding_queue (
     poisoned boolean NOT NULL DEFAULT false,
     -- Of a batch, a stream or a long text: single writes go first.
     is_bulk boolean NOT NULL DEFAULT false,
+    -- The call that wrote it, as W3C `traceparent`, where that was traced.
+    origin text,
     PRIMARY KEY (namespace, passage_id),
     FOREIGN KEY (namespace, passage_id) REFERENCES passages ON DELETE CASCADE
 );

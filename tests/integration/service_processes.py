@@ -75,9 +75,14 @@ def samples(text: str, name: str) -> Iterator[tuple[dict[str, str], float]]:
 
 
 @contextmanager
-def running_processes(dsn: str, settings: Mapping[str, str]) -> Iterator[Processes]:
-    """The services on free ports, serving; stopped afterwards."""
-    ports, metrics_ports = (dict(zip(SERVICES, _free_ports(3), strict=True)) for _ in range(2))
+def running_processes(
+    dsn: str, settings: Mapping[str, str], own: Mapping[str, Mapping[str, str]] | None = None
+) -> Iterator[Processes]:
+    """The services on free ports, serving; stopped afterwards. `own` are settings of one of them, or of another process
+    beside it, which is called like `writer-2`."""
+    own = own or {}
+    names = tuple(dict.fromkeys((*SERVICES, *own)))
+    ports, metrics_ports = (dict(zip(names, _free_ports(len(names)), strict=True)) for _ in range(2))
     folder = Path(tempfile.mkdtemp(prefix="palimpsest-"))
     embedder = f"127.0.0.1:{ports['embedder']}"
     common = os.environ | {
@@ -91,11 +96,11 @@ def running_processes(dsn: str, settings: Mapping[str, str]) -> Iterator[Process
         "PYTHONPATH": os.pathsep.join(filter(None, sys.path)),
         **settings,
     }
-    processes = Processes(ports, metrics_ports, {name: folder / name for name in SERVICES}, dsn)
+    processes = Processes(ports, metrics_ports, {name: folder / name for name in names}, dsn)
     with ExitStack() as opened:
-        for name in SERVICES:
-            opened.enter_context(_process(name, processes, common))
-        for name in SERVICES:
+        for name in names:
+            opened.enter_context(_process(name, processes, {**common, **own.get(name, {})}))
+        for name in names:
             _until_serving(processes, name)
         yield processes
 
@@ -107,7 +112,7 @@ def _process(name: str, processes: Processes, common: Mapping[str, str]) -> Iter
         "PALIMPSEST_METRICS_PORT": str(processes.metrics_ports[name]),
     }
     with processes.errors[name].open("wb") as errors:
-        command = [sys.executable, "-m", f"services.{name}"]
+        command = [sys.executable, "-m", f"services.{name.partition('-')[0]}"]
         processes.programs[name] = subprocess.Popen(command, env={**common, **own}, stderr=errors)
     try:
         yield

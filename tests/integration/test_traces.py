@@ -74,7 +74,9 @@ def system(postgres: EmbeddedPostgres, template: str, collector: Collector) -> I
         "PALIMPSEST_CURATION_ENABLED": "false",
         "OTEL_BSP_SCHEDULE_DELAY": "200",
     }
-    with running_processes(postgres.dsn("traced"), settings) as processes:
+    # One writer records, another embeds what it recorded.
+    writers = {"writer": {"PALIMPSEST_EMBEDDING_ENABLED": "false"}, "writer-2": {}}
+    with running_processes(postgres.dsn("traced"), settings, writers) as processes:
         yield processes
     asyncio.run(execute(postgres.dsn(), "DROP DATABASE traced WITH (FORCE)"))
 
@@ -123,7 +125,8 @@ def statements_of(spans: list[Span], parent: Span) -> set[str]:
 
 
 def test_one_trace_goes_from_the_program_to_each_statement(spans: list[Span]) -> None:
-    """OP-3: of recording, of embedding what was recorded, and of compiling, each span under the one that caused it."""
+    """OP-3: of recording, of embedding what was recorded, by another writer, and of compiling, each span under the one
+    that caused it."""
     work = one(spans, "program", "work")
     sent = one(spans, "program", RECORD, CLIENT, work)
     recorded = one(spans, "palimpsest-writer", RECORD, SERVER, sent)

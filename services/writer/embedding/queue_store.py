@@ -31,6 +31,8 @@ class QueuedPassage:
     text: str
     observation_id: str | None
     """What it came with."""
+    origin: str | None = None
+    """The call that wrote it, as `traceparent`, where that was traced; not kept of what waits in one space alone."""
 
     @property
     def id(self) -> PassageId:

@@ -11,7 +11,7 @@ UPDATE embedding_queue AS waiting
 SET leased_until = clock_timestamp() + make_interval(secs => $2)
 FROM due JOIN passages USING (namespace, passage_id)
 WHERE waiting.namespace = due.namespace AND waiting.passage_id = due.passage_id
-{claimed}
+{claimed}, waiting.origin
 
 -- name: claim_newest
 -- Single writes that nobody has claimed yet, the newest first, leased, with what is to be embedded.

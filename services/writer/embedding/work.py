@@ -82,7 +82,7 @@ class Work:
         if not claimed:
             return Tally()
         try:
-            with embedding_span((passage.namespace, passage.observation_id) for passage in claimed):
+            with embedding_span([passage.origin for passage in claimed]):
                 return await self._deal_with(claimed)
         except PalimpsestError:
             await self._put_back(claimed)

@@ -10,6 +10,7 @@ from dataclasses import fields
 from datetime import datetime
 
 from services.writer.at_once_store import MARKED, NEW, NewRows, write_at_once
+from services.writer.embedding.origins import origins_of
 from services.writer.passage_store import passage_set
 from services.writer.projection.merge import EntityState, merge_entity
 from services.writer.projection.rows import DocumentWrite, Projection
@@ -112,6 +113,7 @@ def new_rows(items: Sequence[PreparedObservation]) -> NewRows:
         passages=_passages(projections, states, new_facts, documents),
         link_evidence=link_evidence_set(links.evidence_rows(said)),
         links=link_set(links.link_rows(said)),
+        origins=origins_of(items),
     )
 
 
