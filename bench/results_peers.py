@@ -114,6 +114,7 @@ def _costs(peers: Mapping[str, Any]) -> list[str]:
         "recall@10",
         "recall@20",
         "installed MB",
+        "processor s of pip",
         "first answer s",
         "memory MB: caller, own, Postgres",
     ]
@@ -128,7 +129,8 @@ def _costs(peers: Mapping[str, Any]) -> list[str]:
                 cell(peer["quality"].get("recall@10")),
                 cell(peer["quality"].get("recall@20")),
                 cell(peer["install_mb"]),
-                cell(peer["install_s"] + peer["first_answer_s"]),
+                cell(peer["install_processor_s"]),
+                cell(None if peer["install_s"] is None else peer["install_s"] + peer["first_answer_s"]),
                 ", ".join(f"{memory[name]:.0f}" for name in ("runner", "servers", "postgres") if name in memory),
                 cell(peer["disk_mb"]),
                 cell(peer["unknown_texts"]),

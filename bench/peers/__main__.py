@@ -1,12 +1,13 @@
 """How other memories compare, each in an environment of its own: same texts, same vectors, same machine, by turns.
 
-usage: python -m bench.peers DIR [--rounds N] [--seconds S] [--most N] [--peers NAMES] [--cache DIR] [--here] [--json]
+usage: python -m bench.peers DIR [--rounds N] [--seconds S] [--most N] [--peers NAMES] [--here NAMES] [--cache DIR]
+                             [--json]
 
 DIR holds `docs.jsonl.gz` and `queries.jsonl.gz`. Peers are installed from PyPI under the cache folder where they are
 not yet (minutes, gigabytes), and run without a language model. Each has one process that calls it, and its own Postgres
 where it needs one. Vectors are those of the bundled model, computed once and given to all from memory; a text that is
-asked for beyond those is computed and counted. `--here` runs peers in this environment, without installing them: ours
-and raw SQL.
+asked for beyond those is computed and counted. `--here` runs some in this environment, without installing them: ours
+and raw SQL can.
 
 In rounds, in which peers take turns: search by one client and by eight, and ingestion one by one and in batches of 100.
 Once: recall over all questions, size, memory, and what each does with the faults of `faults.py`. Figures are medians;
@@ -85,12 +86,14 @@ def print_table(found: dict[str, Any]) -> None:
             print(f"  {fault:22} {came['verdict']:16} {came['seen']}")
 
 
-def _installed(names: Sequence[str], cache: Path, *, is_here: bool) -> list[tuple[Entry, Environment]]:
+def _installed(names: Sequence[str], cache: Path, *, are_here: Sequence[str]) -> list[tuple[Entry, Environment]]:
     """Those that could be installed; of the others it is told why."""
     found = []
     for name in names:
         try:
-            found.append((ENTRIES[name], here(ENTRIES[name]) if is_here else environment(cache, ENTRIES[name])))
+            found.append(
+                (ENTRIES[name], here(ENTRIES[name]) if name in are_here else environment(cache, ENTRIES[name]))
+            )
         except subprocess.CalledProcessError as error:
             print(f"{name} cannot be installed: {error.stdout[-2000:]}", file=sys.stderr, flush=True)
     return found
@@ -105,10 +108,10 @@ def main() -> None:
     parser.add_argument("--most", type=int, default=400, help="items or questions of one way in one turn")
     parser.add_argument("--peers", default=",".join(ENTRIES))
     parser.add_argument("--cache", type=Path, default=Path.home() / ".cache" / "palimpsest-peers")
-    parser.add_argument("--here", action="store_true", help="in this environment")
+    parser.add_argument("--here", default="", help="names of those that run in this environment")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     options = parser.parse_args()
-    peers = _installed(options.peers.split(","), options.cache, is_here=options.here)
+    peers = _installed(options.peers.split(","), options.cache, are_here=options.here.split(","))
     found = measure(options.folder, peers, options.cache, Plan(options.rounds, options.seconds, options.most))
     print(json.dumps(found, ensure_ascii=False)) if options.json else print_table(found)
 

@@ -23,16 +23,16 @@ class Environment:
     """Where a peer's Python is, and what it took to make it."""
 
     python: Path
-    install_s: float
-    install_processor_s: float
+    install_s: float | None
+    install_processor_s: float | None
     """Of pip: it tells more than the seconds do, where the machine was busy."""
-    install_mb: float
+    install_mb: float | None
     versions: dict[str, str]
 
 
 def here(entry: Entry) -> Environment:
     """The environment that runs this, for a peer whose packages it has."""
-    return Environment(Path(sys.executable), 0.0, 0.0, 0.0, dict.fromkeys(entry.shown, "of this environment"))
+    return Environment(Path(sys.executable), None, None, None, dict.fromkeys(entry.shown, "of this environment"))
 
 
 def environment(cache: Path, entry: Entry) -> Environment:

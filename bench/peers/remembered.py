@@ -71,7 +71,7 @@ class Remembered:
             raise ValueError(result.error.message)
         return _numbers(result)
 
-    def results(self, texts: Sequence[str], kind: int) -> list[pb.EmbedResult]:
+    def results(self, texts: Sequence[str], kind: pb.InputType) -> list[pb.EmbedResult]:
         """For each text its vector, or why it has none."""
         with self._lock:
             missing = list(dict.fromkeys(text for text in texts if (kind, text) not in self._known))
