@@ -117,7 +117,7 @@ async def _prepare(postgres: EmbeddedPostgres, seed: int) -> None:
 async def _sent(postgres: EmbeddedPostgres, method: MethodDescriptor, requests: int, seed: int, revision: str) -> Told:
     """Sends to one RPC."""
     began, processor = time.monotonic(), time.process_time()
-    async with created(postgres, _TEMPLATE) as dsn, running(dsn, said_as="2") as system:
+    async with created(postgres, _TEMPLATE) as dsn, running(dsn, mark="second") as system:
         came = await send(system, method, requests, seed * 1_000 + METHODS.index(method))
         assert await system.is_up()
         left = await kept(dsn, came.refused)
