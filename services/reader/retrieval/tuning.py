@@ -41,7 +41,8 @@ middle, in .865 and .943."""
 
 TRUNCATED_TIMES = 4
 """The same by the beginning of vectors: by the first 128 of 384 numbers among 400 in .993, by 192 in .998. Of 1,000,000
-made-up passages, by 192, recall@10 was .993, 1 and 1 in namespaces of 192,784, 96,388 and 48,192: as by whole vectors."""
+made-up passages, by 192, recall@10 was .993, 1 and 1 in namespaces of 192,784, 96,388 and 48,192, as by whole
+vectors."""
 
 LEXICAL_ROWS = 5_000
 """Rows that the rarest lexemes may bring for scoring: of 193,000, 98 % of the top 10 in a tenth of the time."""
