@@ -119,10 +119,13 @@ async def one_bad_of_three(peer: Peer, corpus: Sequence[Item]) -> Outcome:
     refused = await _refused(peer.add_many([Item(str(place), "bad", text) for place, text in enumerate(texts)]))
     await peer.ready()
     kept = {hit.id: hit.text for hit in await peer.stored("bad")}
-    whole = {"0", "2"} <= kept.keys() and (bool(refused) or kept.get("1") == texts[1])
-    return _judged(
-        whole, f"{len(kept)} of the 2 good ones kept: {refused}" if refused else f"{len(kept)} kept, no word"
+    good, bad = len({"0", "2"} & kept.keys()), kept.get("1")
+    told = (
+        f"the bad one refused: {refused}"
+        if refused
+        else "the bad one taken, " + ("whole" if bad == texts[1] else "changed")
     )
+    return _judged(good == 2 and (bool(refused) or bad == texts[1]), f"{good} of the 2 good ones kept, {told}")
 
 
 @_fault("OB-8", "text with marks of direction, zero-width characters and letters in parts")
@@ -173,9 +176,10 @@ async def operators(peer: Peer, corpus: Sequence[Item]) -> Outcome:
     return _judged(found == ["1"], f"{len(found)} found")
 
 
-@_fault("RE-2", "a tenant with ten items beside those with thousands; ten are asked for")
+@_fault("RE-2", "a tenant with ten items beside one with many; ten are asked for")
 async def few_beside_many(peer: Peer, corpus: Sequence[Item]) -> Outcome:
-    few = [replace(item, id=f"few-{place}", namespace="few") for place, item in enumerate(corpus[::211][:10])]
+    chosen = corpus[:: max(1, len(corpus) // 10)][:10]
+    few = [replace(item, id=f"few-{place}", namespace="few") for place, item in enumerate(chosen)]
     await _filled(peer, *few)
     # The nearest are others': a walk through the index meets theirs first.
     found = _ids(await peer.search("few", corpus[7].said, 10))

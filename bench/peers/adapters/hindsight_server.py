@@ -15,7 +15,7 @@ from urllib.parse import quote
 
 import httpx  # type: ignore[import-not-found]
 
-from bench.peers.peer import Hit, Item, Peer
+from bench.peers.peer import CannotBeAsked, Hit, Item, Peer
 
 _START_TIMEOUT_S = 300
 _MOST = 1000
@@ -121,6 +121,8 @@ class Adapter(Peer):
 
 
 def _retained(item: Item) -> dict[str, Any]:
+    if not all(isinstance(value, str) for value in item.data.values()):
+        raise CannotBeAsked("metadata are strings")
     made = {"content": item.said, "document_id": _document_id(item.id), "metadata": {"item_id": item.id, **item.data}}
     return made | ({"timestamp": item.time} if item.time else {})
 
