@@ -310,8 +310,11 @@ class Database:
     @asynccontextmanager
     async def _lease(self) -> AsyncIterator[Connection]:
         connection = await self._acquire()
+        ending = "ROLLBACK"
         try:
             yield connection
+            # It only read, and has its answer, which nobody has to wait for longer.
+            ending = "COMMIT"
         except _DRIVER_ERRORS as error:
             if sqlstate.of(error) == sqlstate.READ_ONLY and self._pool is not None:
                 # Pooled connections lead to a server that is primary no longer: connect anew.
@@ -319,10 +322,10 @@ class Database:
             raise sqlstate.translate(error, lost=_is_lost(connection)) from None
         finally:
             if not _is_lost(connection) and connection.is_in_transaction():
-                # It only read, and has its answer, which nobody has to wait for longer.
-                ending = asyncio.create_task(self._end(connection))
-                self._ending.add(ending)
-                ending.add_done_callback(self._ending.discard)
+                # Who was cancelled twice has not waited for the end of what it wrote, which must not be kept by half.
+                task = asyncio.create_task(self._end(connection, ending))
+                self._ending.add(task)
+                task.add_done_callback(self._ending.discard)
             else:
                 await self._release(connection)
 
@@ -414,10 +417,10 @@ class Database:
         )
         return self._pool
 
-    async def _end(self, connection: Connection) -> None:
-        """Ends a transaction that only read, and gives its connection back."""
+    async def _end(self, connection: Connection, statement: str) -> None:
+        """Ends a transaction that nobody waits for any more, and gives its connection back."""
         try:
-            await connection.execute("COMMIT", timeout=RELEASE_TIMEOUT_S)
+            await connection.execute(statement, timeout=RELEASE_TIMEOUT_S)
         except (*_DRIVER_ERRORS, OSError) as error:
             logger.debug("a connection broke while its transaction ended: %s", type(error).__name__)
             if not _is_lost(connection):

@@ -257,6 +257,32 @@ async def test_cancellation_at_any_moment_leaves_no_transaction(
     assert [each.message for each in caplog.records if "active transaction" in each.message] == []
 
 
+async def test_a_write_that_is_cancelled_twice_is_not_committed_by_half(accounts: Database) -> None:
+    """OP-1, OB-3: who goes again while what was begun is undone leaves nothing of it."""
+    begun = asyncio.Event()
+
+    async def work(connection: Connection) -> None:
+        await add(connection, 1)
+        begun.set()
+        # Each is over before Postgres hears that it is cancelled, so the transaction stands.
+        while True:
+            await connection.fetchval("SELECT 1")
+
+    for turns in range(12):
+        begun.clear()
+        call = asyncio.create_task(accounts.transaction(work))
+        await begun.wait()
+        await asyncio.sleep(0.001)
+        call.cancel()
+        for _ in range(turns):
+            await asyncio.sleep(0)
+        call.cancel()
+        await asyncio.wait([call])
+    # Both connections of the pool serve again, so that whatever was left to be ended has ended.
+    await asyncio.gather(*(accounts.transaction(lambda connection: add(connection, 2)) for _ in range(4)))
+    assert await balances(accounts) == [0, 4]
+
+
 async def test_cancellation_while_waiting_for_a_connection_loses_none(small: Database) -> None:
     """OP-1, faults 26."""
     async with small.connection(), small.connection():
