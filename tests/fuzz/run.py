@@ -6,13 +6,15 @@ import asyncio
 import base64
 import json
 import shutil
+import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Coroutine, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import asdict, dataclass
 from pathlib import Path
+from typing import Any, TypeVar
 
 from google.protobuf.descriptor import MethodDescriptor
 
@@ -25,6 +27,7 @@ _TEMPLATE = "template_met"
 # Requests to each RPC, which the store has met.
 _MET_BEFORE = 24
 _MOST_FAULTS_TOLD = 20
+_Done = TypeVar("_Done")
 
 
 @dataclass(frozen=True)
@@ -89,9 +92,16 @@ def fuzzed(methods: Sequence[MethodDescriptor], requests: int, seed: int) -> Ite
         return
     revision = _revision()
     with _postgres() as postgres:
-        asyncio.run(_prepare(postgres, seed))
+        asyncio.run(_until_stopped(_prepare(postgres, seed)))
         for method in methods:
-            yield asyncio.run(_sent(postgres, method, requests, seed, revision))
+            yield asyncio.run(_until_stopped(_sent(postgres, method, requests, seed, revision)))
+
+
+async def _until_stopped(work: Coroutine[Any, Any, _Done]) -> _Done:
+    """What is stopped stops its services and its database, too."""
+    task = asyncio.ensure_future(work)
+    asyncio.get_running_loop().add_signal_handler(signal.SIGTERM, task.cancel)
+    return await task
 
 
 @contextmanager
