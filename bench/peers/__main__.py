@@ -33,13 +33,13 @@ from typing import Any
 # Read when gRPC is imported: programs are started beside its threads, and need no fork handlers, which broke one.
 os.environ.setdefault("GRPC_ENABLE_FORK_SUPPORT", "false")
 
-from bench.embed_serving import embedder  # noqa: E402
-from bench.peers import corpus  # noqa: E402
-from bench.peers.catalogue import ENTRIES, Entry  # noqa: E402
-from bench.peers.comparing import Plan, compare, figures  # noqa: E402
-from bench.peers.environments import Environment, environment, here  # noqa: E402
-from bench.peers.faults import FAULTS  # noqa: E402
-from bench.peers.remembered import Remembered, remembering  # noqa: E402
+from bench.embed_serving import embedder
+from bench.peers import corpus
+from bench.peers.catalogue import ENTRIES, Entry
+from bench.peers.comparing import Plan, compare, figures
+from bench.peers.environments import Environment, environment, here
+from bench.peers.faults import FAULTS
+from bench.peers.remembered import Remembered, remembering
 
 _COLUMNS = ("search_1", "search_8", "single_1", "single_8", "batch_1")
 
