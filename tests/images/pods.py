@@ -5,6 +5,7 @@ import json
 import resource
 import socket
 import subprocess
+import tempfile
 import time
 import uuid
 from collections.abc import Iterator, Mapping
@@ -186,12 +187,15 @@ def finished(
     program, rest = arguments[:1], arguments[1:]
     entry_point = ["--entrypoint", json.dumps(program)] if program else []
     options = pod_options(service, environment, {}, memory=memory)
-    return subprocess.run(
-        command("podman", "run", "--rm", *options, *entry_point, image_name(service), *rest),
-        capture_output=True,
-        text=True,
-        timeout=START_S,
-    )
+    # What watches a container that runs out of memory leaves a file where it was started.
+    with tempfile.TemporaryDirectory() as folder:
+        return subprocess.run(
+            command("podman", "run", "--rm", *options, *entry_point, image_name(service), *rest),
+            cwd=folder,
+            capture_output=True,
+            text=True,
+            timeout=START_S,
+        )
 
 
 def pod_options(
