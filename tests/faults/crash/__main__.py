@@ -16,7 +16,7 @@ import signal
 import sys
 import time
 
-from tests.faults.crash.run import crash, tell_of_kills
+from tests.faults.crash.run import LEAST_KILLS, crash, tell_of_kills
 
 
 def main() -> None:
@@ -27,6 +27,8 @@ def main() -> None:
     parser.add_argument("--kills", type=int, default=500)
     parser.add_argument("--seed", type=int, default=1)
     arguments = parser.parse_args()
+    if arguments.kills < LEAST_KILLS:
+        parser.error(f"--kills: at least {LEAST_KILLS}, so that each kind of process dies")
     began = time.monotonic()
     result = crash(arguments.kills, arguments.seed, tell=lambda text: print(text, file=sys.stderr, flush=True))
     tell_of_kills(result.toll)

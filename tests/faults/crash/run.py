@@ -33,6 +33,8 @@ UNSAFE_BUT_FAST = {"fsync": "off", "full_page_writes": "off", "max_connections":
 _TEMPLATE, _DISTURBED, _UNDISTURBED = "template_crash", "disturbed", "undisturbed"
 # Of all kills; the rest are writers.
 _SHARES = {"migration": 0.06, "reader": 0.08, "embedder": 0.08, "ingester": 0.03, "client": 0.04}
+LEAST_KILLS = len(_SHARES) + 1
+"""One of each kind of process, a writer among them."""
 _PATIENCE_S, _LONGEST_S = 6.0, 1.5
 _SETTLE_TIMEOUT_S = 120.0
 # So many kills bring each point its turn several times.
