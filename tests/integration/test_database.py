@@ -301,9 +301,9 @@ async def test_what_only_reads_is_answered_before_its_transaction_ends(
     """OP-1: the answer is there while COMMIT is yet to come; then the connection is clean, and in the pool again."""
     may_end, end = asyncio.Event(), Database._end
 
-    async def end_when_told(self: Database, connection: Connection) -> None:
+    async def end_when_told(self: Database, connection: Connection, statement: str) -> None:
         await may_end.wait()
-        await end(self, connection)
+        await end(self, connection, statement)
 
     async def read(connection: Connection) -> int:
         balance: int = await connection.fetchval("SELECT balance FROM accounts WHERE id = 1")
