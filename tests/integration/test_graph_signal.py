@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Sequence
 from dataclasses import asdict
 from typing import Any
 
@@ -36,6 +37,8 @@ pytest_plugins = ("tests.integration.reader_fixtures",)
 GRAPH, FULL = retrieval.SEARCH_MODE_GRAPH, retrieval.SEARCH_MODE_FULL
 
 GATEWAY = "How the certificate of the gateway is renewed in this project: ask the balancer for one and restart it."
+FRESH, BEST = 300, 8
+
 BALANCER = "The balancer keeps certificates in its vault for ninety days and reloads them without a restart."
 PASTA = "For the pasta of this project boil two litres of salted water, and cook the spaghetti for nine minutes."
 SAUCE = "The tomato sauce of this project simmers with basil and garlic for half an hour."
@@ -231,12 +234,28 @@ async def test_a_hub_is_not_read_whole_by_a_search(seed: Seed, database: Databas
     assert 0 < edges <= 4 * (tuning.GRAPH_FAN_OUT + 5) * (tuning.GRAPH_FAN_OUT + 1)
 
 
-async def explained_walk(database: Database) -> list[dict[str, Any]]:
-    """What the walk of a search from the hub does."""
+async def test_what_nobody_counted_yet_is_read_by_key(seed: Seed, database: Database) -> None:
+    """RE-2, RE-3: before statistics are made, as after a bulk load, not each entity is held against each."""
+    seen = await seed.observation("1")
+    begun = []
+    for number in range(FRESH):
+        await seed.entity(f"page:{number}", title=f"Page {number}")
+        passage_id = await seed.passage(3, f"page:{number}", f"page {number}{' quaternion' if number < BEST else ''}")
+        begun += [passage_id] if number < BEST else []
+        await seed.link(f"page:{number}", "R", f"page:{(number * 7 + 1) % FRESH}", [seen])
+
+    plans = await explained_walk(database, begun)
+
+    assert read(plans, "entities") < 4 * BEST * FRESH
+    assert read(plans, "passages") < 4 * BEST * FRESH
+
+
+async def explained_walk(database: Database, begun: Sequence[int] = ()) -> list[dict[str, Any]]:
+    """What the walk of a search does, from the hub or from passages."""
     bounds = {
-        "passage_ids": [],
-        "weights": [],
-        "anchors": [HUB],
+        "passage_ids": list(begun),
+        "weights": [0.9] * len(begun),
+        "anchors": [] if begun else [HUB],
         "begun_told": False,
         "greatest_distance": None,
         **asdict(REACH),

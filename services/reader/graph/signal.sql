@@ -72,21 +72,25 @@ rare AS MATERIALIZED (
         ) AS holding
     )
 ),
+-- By key, whatever the planner thinks of their number: before statistics are made it would join all entities to all.
+named AS MATERIALIZED (
+    SELECT coalesce(f.subject_key, p.owner_key) AS key, best.weight
+    FROM bounds CROSS JOIN unnest(bounds.passage_ids, bounds.weights) AS best (passage_id, weight)
+        CROSS JOIN LATERAL (
+            SELECT passage_id, kind, owner_key, tsv FROM passages WHERE namespace = $1 AND passage_id = best.passage_id OFFSET 0
+        ) AS p
+        LEFT JOIN LATERAL (
+            SELECT subject_key FROM facts WHERE p.kind = 2 AND namespace = $1 AND fact_id = p.owner_key OFFSET 0
+        ) AS f ON true
+    WHERE {shares_rare_word} OR {near}
+    UNION ALL
+    SELECT anchor.key, 1 FROM bounds CROSS JOIN unnest(bounds.anchors) AS anchor (key)
+),
 graph_seeds AS MATERIALIZED (
-    SELECT seed.owner_key, max(seed.weight) AS weight
-    FROM (
-        SELECT reached.key AS owner_key, best.weight
-        FROM bounds CROSS JOIN unnest(bounds.passage_ids, bounds.weights) AS best (passage_id, weight)
-            JOIN passages AS p ON p.namespace = $1 AND p.passage_id = best.passage_id
-            LEFT JOIN facts AS f ON p.kind = 2 AND f.namespace = $1 AND f.fact_id = p.owner_key
-            JOIN reached ON reached.own_key = coalesce(f.subject_key, p.owner_key)
-        WHERE {shares_rare_word} OR {near}
-        UNION ALL
-        SELECT reached.key, 1
-        FROM bounds CROSS JOIN unnest(bounds.anchors) AS anchor (key) JOIN reached ON reached.own_key = anchor.key
-    ) AS seed
-    GROUP BY seed.owner_key
-    HAVING max(seed.weight) >= (SELECT least_weight FROM bounds)
+    SELECT seed.key AS owner_key, max(named.weight) AS weight
+    FROM named CROSS JOIN LATERAL (SELECT reached.key FROM reached WHERE reached.own_key = named.key OFFSET 0) AS seed
+    GROUP BY seed.key
+    HAVING max(named.weight) >= (SELECT least_weight FROM bounds)
 ),
 walk AS (
     SELECT 0 AS depth, ARRAY[owner_key] AS keys, '' AS fact_id, weight FROM graph_seeds
