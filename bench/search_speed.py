@@ -28,7 +28,6 @@ from pathlib import Path
 from statistics import median
 from typing import Any
 
-import asyncpg
 import grpc
 import grpc.aio
 import numpy as np
@@ -39,8 +38,8 @@ from palimpsest.v1.embedder_service_pb2_grpc import EmbedderServiceStub
 from palimpsest.v1.reader_service_pb2_grpc import ReaderServiceStub
 from palimpsest.v1.writer_service_pb2_grpc import WriterServiceStub
 
+from bench import databases, measures, quality
 from bench import folder as data
-from bench import measures, quality
 from bench.raw_hybrid import RawHybrid, build
 from bench.raw_search import RawSearch
 from bench.system import System, _free_port
@@ -110,7 +109,7 @@ async def _measure(
 ) -> dict[str, float]:
     async with AsyncExitStack() as stack:
         await build(dsn)
-        await _analyze(dsn)
+        await databases.analyze(dsn)
         raws = [await RawHybrid.connect(dsn) for _ in range(CLIENTS)]
         owns = [await RawSearch.connect(dsn) for _ in range(CLIENTS)]
         for connection in raws:
@@ -155,13 +154,6 @@ async def _measure(
             for name, of_client in (("search", search), ("raw", raw), ("own", own)):
                 rates[name].append(await _rate(of_client, numbers))
         return _figures(taken, rates)
-
-
-async def _analyze(dsn: str) -> None:
-    """What autovacuum does within a minute, and `build` has done for the raw statement."""
-    connection = await asyncpg.connect(dsn)
-    await connection.execute("VACUUM ANALYZE")
-    await connection.close()
 
 
 async def _milliseconds(call: Call, number: int) -> float:

@@ -20,7 +20,7 @@ from asyncpg.pool import PoolConnectionProxy
 from shared import database_metrics, sqlstate
 from shared.consistency_token import Freshness, Position, record_end
 from shared.errors import DatabaseUnavailable, DeadlineExceeded, WriteContention
-from shared.interceptors.admission import resting
+from shared.resting import resting
 from shared.settings import DatabaseSettings
 from shared.sqlstate import Conflict, StatementFailed
 

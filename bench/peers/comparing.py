@@ -15,6 +15,7 @@ from pathlib import Path
 from statistics import median
 from typing import Any, NamedTuple
 
+from bench import databases
 from bench.measures import percentile, summary
 from bench.peers import remnants
 from bench.peers.catalogue import FLOOR, Entry
@@ -113,8 +114,7 @@ class Comparison:
         peer.do("load", clients=1)
         told.disk_mb = round(_disk_mb(peer) - before, 1)
         if peer.dsn:
-            # What autovacuum does within a minute.
-            asyncio.run(remnants.analyze(peer.dsn))
+            asyncio.run(databases.analyze(peer.dsn))
 
     def _ask_all(self, peer: Running, told: Told) -> None:
         answers = peer.do("ask", most=_ALL, limit=20, clients=1, limit_s=float("inf"), seed=0)["answers"]
@@ -184,7 +184,7 @@ def _used(answer: dict[str, Any], count: int) -> dict[str, float]:
 
 def _disk_mb(peer: Running) -> float:
     own = sum(path.stat().st_size for path in (peer.folder / "own").rglob("*") if path.is_file())
-    return (own + (asyncio.run(remnants.size(peer.dsn)) if peer.dsn else 0)) / 1e6
+    return (own + (asyncio.run(databases.size(peer.dsn)) if peer.dsn else 0)) / 1e6
 
 
 def compare(

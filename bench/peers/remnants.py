@@ -61,19 +61,3 @@ def _rows(path: Path) -> Iterator[str]:
             yield from map(str, connection.execute(f'SELECT * FROM "{name}"'))
     finally:
         connection.close()
-
-
-async def analyze(dsn: str) -> None:
-    """VACUUM ANALYZE."""
-    connection = await asyncpg.connect(dsn)
-    await connection.execute("VACUUM ANALYZE")
-    await connection.close()
-
-
-async def size(dsn: str) -> int:
-    """Bytes of the database."""
-    connection = await asyncpg.connect(dsn)
-    try:
-        return int(await connection.fetchval("SELECT pg_database_size(current_database())"))
-    finally:
-        await connection.close()

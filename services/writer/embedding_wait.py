@@ -6,7 +6,7 @@ from collections.abc import Awaitable, Callable, Sequence
 from services.writer.passage_store import PassageStore
 from shared.database import Database
 from shared.errors import DeadlineExceeded
-from shared.interceptors.admission import resting
+from shared.resting import resting
 
 _FIRST_POLL_S = 0.02
 _LONGEST_POLL_S = 0.25

@@ -6,11 +6,11 @@ import asyncio
 import time
 from collections.abc import AsyncIterator, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from contextvars import ContextVar
 from dataclasses import dataclass
 
 from shared.errors import QueueFull
 from shared.interceptors.call import Call
+from shared.resting import counted_by
 from shared.telemetry import calls_refused
 
 _RETRY_AFTER_S = 0.5
@@ -78,12 +78,11 @@ class Admission:
             calls_refused.inc()
             raise QueueFull(queue="calls", retry_after_s=_RETRY_AFTER_S)
         self._working += 1
-        token = _admission.set(self)
         try:
             await self._until_none_is_queued()
-            yield
+            with counted_by(self):
+                yield
         finally:
-            _admission.reset(token)
             self._leave()
 
     @contextmanager
@@ -123,17 +122,3 @@ class Admission:
         self._working -= 1
         if self._working <= self._bounds.steady // 2:
             self._is_overloaded = False
-
-
-_admission: ContextVar[Admission | None] = ContextVar("admission", default=None)
-
-
-@contextmanager
-def resting() -> Iterator[None]:
-    """The call under way waits for something that it does not do itself, for which others need not be refused."""
-    admission = _admission.get()
-    if admission is None:
-        yield
-        return
-    with admission.resting():
-        yield

@@ -22,7 +22,8 @@ from palimpsest.v1.reference_pb2 import EntityRef
 
 from services.reader.service import build_service
 from services.reader.settings import ReaderSettings
-from shared.interceptors.admission import Bounds, resting
+from shared.interceptors.admission import Bounds
+from shared.resting import resting
 from shared.settings import DatabaseSettings
 from shared.telemetry import registry
 from tests.integration.serving import REQUEST, Running, detail, eventually, failure, running
