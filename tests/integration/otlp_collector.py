@@ -1,6 +1,7 @@
 """An OTLP collector in this process: what exporters speak to, over a real socket, and what they told it."""
 
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from concurrent import futures
 from contextlib import contextmanager
@@ -48,14 +49,17 @@ class Collector(stubs.TraceServiceServicer):  # type: ignore[misc]  # the stubs 
             self._changed.notify_all()
         return pb.ExportTraceServiceResponse()
 
-    def wait_for(self, *wanted: tuple[str, str], timeout_s: float = 60.0) -> None:
-        """Returns when a span of each (service, name) is there."""
+    def wait_for(self, *wanted: tuple[str, str], trace_id: str | None = None, timeout_s: float = 60.0) -> None:
+        """Returns when a span of each (service, name) is there, in the trace if one is named; as many as it is named
+        times, since processes send their spans each in its own time."""
+
+        def found() -> Counter[tuple[str, str]]:
+            return Counter((span.service, span.name) for span in self.spans if trace_id in (None, span.trace_id))
+
         with self._changed:
-            there = self._changed.wait_for(
-                lambda: set(wanted) <= {(span.service, span.name) for span in self.spans}, timeout_s
-            )
-            found = sorted({(span.service, span.name) for span in self.spans})
-        assert there, f"missing {set(wanted) - set(found)}, found {found}"
+            there = self._changed.wait_for(lambda: Counter(wanted) <= found(), timeout_s)
+            missing = Counter(wanted) - found()
+        assert there, f"missing {missing}, found {found()}"
 
     def of_trace(self, trace_id: str) -> list[Span]:
         """The spans of a trace."""

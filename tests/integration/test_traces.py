@@ -92,6 +92,7 @@ def spans(system: Processes, collector: Collector) -> list[Span]:
         check=False,
     )
     assert done.returncode == 0, (done.stderr, system.printed()[-4000:])
+    trace_id = done.stdout.strip()
     collector.wait_for(
         ("program", "work"),
         ("palimpsest-writer", RECORD),
@@ -99,9 +100,12 @@ def spans(system: Processes, collector: Collector) -> list[Span]:
         ("palimpsest-writer", "embed passages"),
         ("palimpsest-reader", COMPILE),
         ("palimpsest-reader", EMBED),
-        ("palimpsest-embedder", EMBED),
+        ("palimpsest-reader", "leave_trace"),
+        # One for the writer, one for the reader.
+        *[("palimpsest-embedder", EMBED)] * 2,
+        trace_id=trace_id,
     )
-    return collector.of_trace(done.stdout.strip())
+    return collector.of_trace(trace_id)
 
 
 def one(spans: list[Span], service: str, name: str, kind: int | None = None, parent: Span | None = None) -> Span:
