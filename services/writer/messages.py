@@ -25,6 +25,7 @@ from shared.timestamps import from_datetime
 
 _MOST_ENTITY_KEYS = 1000
 _INVALID_ARGUMENT = 3
+_PRIVATE = Visibility.VISIBILITY_PRIVATE
 
 _SHARED_WITH = {
     Visibility.VISIBILITY_TEAM: "workspace",
@@ -126,7 +127,7 @@ def _labelled(observation: Observation, path: str, subject: str) -> Observation:
     records = [
         (f"{path}.assertions[{index}].record.permissions", index)
         for index, assertion in enumerate(observation.assertions)
-        if assertion.record.HasField("permissions")
+        if assertion.HasField("record") and assertion.record.HasField("permissions")
     ]
     if not records and not observation.HasField("permissions"):
         return observation
@@ -141,8 +142,9 @@ def _labelled(observation: Observation, path: str, subject: str) -> Observation:
 
 def _is_private(observation: Observation) -> bool:
     """Whether a part of it is private to who recorded it."""
-    parts = [observation.permissions, *(assertion.record.permissions for assertion in observation.assertions)]
-    return any(permissions.visibility == Visibility.VISIBILITY_PRIVATE for permissions in parts)
+    parts = [observation.permissions]
+    parts += [each.record.permissions for each in observation.assertions if each.HasField("record")]
+    return any(permissions.visibility == _PRIVATE for permissions in parts)
 
 
 def permission_labels(permissions: Permissions, path: str, subject: str) -> list[str]:
@@ -152,7 +154,7 @@ def permission_labels(permissions: Permissions, path: str, subject: str) -> list
         words = "is required with this visibility" if shared_with else "must be empty with this visibility"
         raise _invalid(f"{path}.visibility_id", words)
     labels = [f"role:{nfc(role)}" for role in permissions.read_roles]
-    if permissions.visibility == Visibility.VISIBILITY_PRIVATE:
+    if permissions.visibility == _PRIVATE:
         labels.append(f"principal:{subject}")
     if shared_with:
         labels.append(f"{shared_with}:{nfc(permissions.visibility_id)}")

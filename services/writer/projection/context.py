@@ -29,6 +29,8 @@ class Context:
     namespace: str
     observation_id: str
     occurred_at: datetime
+    # The same in microseconds, as stamps have it.
+    occurred_us: int
     scopes: tuple[str, ...]
     actor_key: str
     source_system: str
@@ -43,9 +45,12 @@ class Context:
 
     def key_of(self, reference: EntityRef, field: str) -> str:
         """The key that a reference names, in the form that the packs give it. Raises `Refused`."""
-        key = self.packs.key(key_of(reference, field))
-        check_key_length(key, field)
-        check_key(self.packs, key, self.kind_of(key), field)
+        given = key_of(reference, field)
+        key = self.packs.key(given)
+        if key != given:
+            check_key_length(key, field)
+        if self.packs.strict:
+            check_key(self.packs, key, self.kind_of(key), field)
         return key
 
     def typed_key(self, typed: TypedId) -> str:
@@ -58,11 +63,12 @@ class Context:
 
     def stamp(self, index: int) -> Stamp:
         """The stamp of what the assertion of this index writes."""
-        return Stamp(to_microseconds(self.occurred_at), self.observation_id, index)
+        return Stamp(self.occurred_us, self.observation_id, index)
 
     def labels(self, more: Iterable[str] = ()) -> tuple[str, ...]:
         """The observation's labels and `more`, sorted and without repeats."""
-        return normal_labels((*self.scopes, *more))
+        labels = (*self.scopes, *more)
+        return normal_labels(labels) if labels else ()
 
     def labels_field(self, more: Iterable[str] = ()) -> dict[str, Any]:
         """The labels as a field that is written. None are not written: what somebody hid stays hidden."""
@@ -78,10 +84,12 @@ def normal_labels(scopes: Iterable[str]) -> tuple[str, ...]:
 def context_of(namespace: str, observation: Observation, observation_id: str, packs: Packs = FREE) -> Context:
     """Returns what the assertions of an observation share. Raises `ValueError` where `occurred_at` is out of range."""
     titles, kinds = _described(observation, packs)
+    occurred_at = to_datetime(observation.occurred_at)
     return Context(
         namespace=namespace,
         observation_id=observation_id,
-        occurred_at=to_datetime(observation.occurred_at),
+        occurred_at=occurred_at,
+        occurred_us=to_microseconds(occurred_at),
         scopes=normal_labels(observation.scopes),
         actor_key=packs.key(ids.typed_key(observation.actor)) if observation.HasField("actor") else "",
         source_system=observation.source.system,

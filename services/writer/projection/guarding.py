@@ -18,9 +18,12 @@ Item = tuple[int, str]
 def guards_of(rows: AssertionRows, observation: Observation, assertion: Assertion | None) -> Iterator[GuardWrite]:
     """Who may change what an assertion says, as its permissions or those of its observation have it. None given: that
     stays as it was."""
-    given = observation.permissions
-    if assertion is not None and assertion.record.HasField("permissions"):
+    if assertion is not None and assertion.HasField("record") and assertion.record.HasField("permissions"):
         given = assertion.record.permissions
+    elif observation.HasField("permissions"):
+        given = observation.permissions
+    else:
+        return
     roles = tuple(sorted({nfc(role) for role in given.write_roles}))
     if not roles:
         return

@@ -1,12 +1,13 @@
 """What all writes of one entity or fact come to, whatever the order in which they arrive (EN-1, FA-2, OB-7)."""
 
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from functools import cache
 from itertools import chain
 from typing import Any, Self
+
+import orjson
 
 from services.writer.projection import json_object
 from services.writer.projection.rows import EntityWrite, FactWrite, Stamp
@@ -15,6 +16,7 @@ from shared.timestamps import from_microseconds
 
 KIND_OF_UNTYPED = "entity"
 
+_SORTED = orjson.OPT_SORT_KEYS
 _ATTRIBUTE = "attributes."
 _NULL = "null"
 # The name under which the stamp of a fact's first form is kept.
@@ -96,17 +98,18 @@ def merge_entity(current: EntityState | None, writes: Sequence[EntityWrite]) -> 
     Each field has the value of the greatest stamp. Labels that nobody gave are inherited from who named it. The kind
     that nobody asserted is the type of the key, else `entity`, else, while the entity is a placeholder, empty.
     """
+    if current is None and not any(write.fields or write.described for write in writes):
+        return _only_named(writes)
     latest = _Latest.of(current.stamps, current.attributes) if current else _Latest({}, {})
     for write in writes:
         latest.take(write.stamp, write.fields)
     placeholder = (current is None or current.placeholder) and not any(write.described for write in writes)
     kind = current.kind if current else ""
     default = {} if "kind" in latest.stamps else {"kind": _default_kind(kind, writes, placeholder)}
-    seen_at = [current.last_seen_at] if current else []
     columns = {
         **latest.columns(EntityState),
         **default,
-        "last_seen_at": max([*seen_at, *(_moment(write.stamp) for write in writes)]),
+        "last_seen_at": _last_seen(current, writes),
         "placeholder": placeholder,
         "attributes": latest.attributes_text(),
         "stamps": latest.stamps_text(),
@@ -117,6 +120,16 @@ def merge_entity(current: EntityState | None, writes: Sequence[EntityWrite]) -> 
     else:
         columns["restricting"] = inherited_labels(current, writes)
     return replace(current, **columns) if current else EntityState(natural_key=writes[0].key, **columns)
+
+
+def _only_named(writes: Sequence[EntityWrite]) -> EntityState:
+    """The same for an entity of which nobody has said anything, which most are."""
+    return EntityState(
+        natural_key=writes[0].key,
+        last_seen_at=_last_seen(None, writes),
+        kind=_default_kind("", writes, placeholder=True),
+        restricting=inherited_labels(None, writes),
+    )
 
 
 def merge_fact(current: FactState | None, writes: Sequence[FactWrite]) -> FactState:
@@ -154,7 +167,7 @@ class _Latest:
     @classmethod
     def of(cls, stamps: str, attributes: str) -> Self:
         """Reads what is stored. A key that was removed has a stamp and no value."""
-        stored = {name: Stamp(*stamp) for name, stamp in json.loads(stamps).items()}
+        stored = {name: Stamp(*stamp) for name, stamp in orjson.loads(stamps).items()}
         return cls(stored, json_object.members(attributes))
 
     def take(self, stamp: Stamp, written: Mapping[str, Any]) -> None:
@@ -184,7 +197,7 @@ class _Latest:
 
     def stamps_text(self) -> str:
         """The stamps as a JSON object."""
-        return json.dumps(self.stamps, sort_keys=True, ensure_ascii=False) if self.stamps else "{}"
+        return orjson.dumps(self.stamps, default=tuple, option=_SORTED).decode() if self.stamps else "{}"
 
 
 def _default_kind(stored: str, writes: Iterable[EntityWrite], placeholder: bool) -> str:
@@ -216,6 +229,13 @@ def _first_state(write: FactWrite) -> FactState:
         confidence=write.confidence,
         sentence=write.sentence,
     )
+
+
+def _last_seen(current: EntityState | None, writes: Sequence[EntityWrite]) -> datetime:
+    moments = [current.last_seen_at] if current else []
+    if writes:
+        moments.append(from_microseconds(max(write.stamp.occurred_us for write in writes)))
+    return max(moments)
 
 
 def _moment(stamp: Stamp) -> datetime:

@@ -1,8 +1,9 @@
 """Searchable units: what is embedded of them, and how facts and entities become them."""
 
 import hashlib
-import json
 from typing import Any
+
+import orjson
 
 from services.writer.projection.context import Context
 from services.writer.projection.merge import EntityState, FactState
@@ -73,7 +74,7 @@ def entity_passage(namespace: str, state: EntityState) -> Passage | None:
     Observations have none, nor have titles that only a document or a record gave: their own passages show them.
     """
     # Most entities are told by the first two, which cost nothing.
-    if state.kind == OBSERVATION_KIND or NAMED not in state.stamps or NAMED not in json.loads(state.stamps):
+    if state.kind == OBSERVATION_KIND or NAMED not in state.stamps or NAMED not in orjson.loads(state.stamps):
         return None
     text = "\n".join(name for name in (state.title, *state.aliases) if name)
     if is_blank(text):
