@@ -98,8 +98,10 @@ class Adapter(Peer):
         )  # fmt: skip
         response = await self._reader.Search(request)
         self.notes = [f"degraded: {_signal(each.signal)}, {_cause(each.cause)}" for each in response.degraded]
-        found = {_external_id(hit): Hit(_external_id(hit), _text(hit)) for hit in reversed(response.hits)}
-        return list(reversed(found.values()))
+        found: dict[str, Hit] = {}
+        for hit in response.hits:  # an item stands where the best of its passages does
+            found.setdefault(_external_id(hit), Hit(_external_id(hit), _text(hit)))
+        return list(found.values())
 
     async def stored(self, namespace: str) -> list[Hit]:
         """ListObservations."""
