@@ -375,6 +375,18 @@ async def test_a_query_is_answered_while_passages_are_computed(held):
         assert [len((await call).results) for call in calls] == [200] * 3
 
 
+async def test_a_query_that_comes_again_is_not_computed_again(held):
+    """EM-1: the embedder remembers queries, whoever asks, and no passages."""
+    held.released.set()
+    async with embedder_of(held) as stub:
+        for input_type, times in ((QUERY, 1), (PASSAGE, 2)):
+            held.seen.clear()
+            request = pb.EmbedRequest(texts=["где отчёт"], input_type=input_type)
+            first, second = [(await stub.Embed(request)).results[0] for _ in range(2)]
+            assert first == second
+            assert held.seen == [1] * times
+
+
 async def test_one_connection_does_not_wait_for_the_work_of_another(held):
     """EM-2: callers take turns; the ten texts of one are next but for what is under way and what is prepared."""
     async with listening(lambda _: held) as address, grpc.aio.insecure_channel(address) as channel:

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from services.embedder.batch_queue import URGENT_BATCHES_IN_A_ROW
 from services.embedder.batcher import Batcher
 from shared.errors import DeadlineExceeded, QueueFull
 from tests.unit.simulated_time import SimulatedThread, simulated
@@ -248,6 +249,14 @@ def test_a_query_overtakes_what_is_prepared():
     world = World(100, parallel_runs=1).live([Ask(at=0, sizes=(10,) * 20), query])
     assert [[piece.request for piece in run.pieces] for run in world.runs] == [[0] * 10, [1], [0] * 10]
     assert len(world.prepared) == 1
+
+
+def test_queries_without_an_end_delay_passages_but_do_not_stop_them():
+    """EM-2: where the model runs one batch at a time, a passage waits for so many batches of queries and no more."""
+    queries = [Ask(at=0, sizes=(100,), caller=str(number), urgent=True) for number in range(60)]
+    world = World(100, parallel_runs=1).live([*queries, Ask(at=0.001, sizes=(10,))])
+    places = [place for place, run in enumerate(world.runs) if run.pieces[0].request == len(queries)]
+    assert places == [URGENT_BATCHES_IN_A_ROW]
 
 
 def test_who_has_gone_is_taken_out_of_what_is_prepared():
