@@ -12,7 +12,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from services.reader.retrieval import time_tables as tables
-from services.reader.retrieval.time_expressions import Window, time_window
+from services.reader.retrieval.time_expressions import RULES, Window, may_name_a_time, time_window
 
 GOLDEN: list[dict[str, Any]] = json.loads((Path(__file__).parents[1] / "golden/time_expressions.json").read_text())
 NOON = datetime(2026, 8, 7, 12, tzinfo=timezone(timedelta(hours=3)))
@@ -148,3 +148,11 @@ def test_any_text_on_any_clock(text: str, clock: datetime) -> None:
         assert found.start is not None or found.before is not None
         if found.start is not None and found.before is not None:
             assert found.start < found.before
+
+
+@given(st.sampled_from(RULES).flatmap(lambda rule: st.from_regex(rule[0])))
+@example("ѕince LAST NİGHT")
+@example("TWO DAYS AGO")
+def test_what_a_rule_takes_is_looked_at(text: str) -> None:
+    """RE-1: a text in which any rule finds something is never passed over as one that names no time."""
+    assert may_name_a_time(text) or not any(pattern.search(text) for pattern, _ in RULES)

@@ -58,7 +58,7 @@ _RIGHT: Final = r"(?![\w@/\\%\0]|[.\-:]\w)"
 
 def rule(pattern: str, meaning: Meaning) -> Rule:
     """A rule for whole words in either case."""
-    return re.compile(_LEFT + pattern + _RIGHT, re.IGNORECASE), meaning
+    return re.compile(f"{_LEFT}(?:{pattern}){_RIGHT}", re.IGNORECASE), meaning
 
 
 def point(match: re.Match[str], span: Callable[[datetime], Span]) -> Point:

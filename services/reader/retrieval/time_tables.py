@@ -137,6 +137,13 @@ PARTS_OF_DAY: Final = {
 }  # fmt: skip
 """Hours from and to, wide rather than narrow."""
 
+_DAYS_BY_NAME: Final = (
+    "yesterday", "вчера", "позавчера", "today", "сегодня", "tomorrow", "завтра", "night", "ночью",
+    "weekend", "выходные", "выходных",
+)  # fmt: skip
+TELLING: Final = frozenset({*MONTHS, *WEEKDAYS, *UNITS, *SEASONS, *PARTS_OF_DAY, *_DAYS_BY_NAME})
+"""One of these is in whatever names a time without a digit."""
+
 
 def either(*words: str) -> str:
     """A pattern of any of the words, the longest first."""
