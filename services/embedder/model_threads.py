@@ -19,4 +19,6 @@ def give_way() -> None:
     """Lowers the priority of the calling thread, for good."""
     # Elsewhere a priority is a whole process's.
     if sys.platform == "linux":
-        os.setpriority(os.PRIO_PROCESS, threading.get_native_id(), NICENESS)
+        thread = threading.get_native_id()
+        # From what it was: a process may have been started with less, and may not give itself more again.
+        os.setpriority(os.PRIO_PROCESS, thread, os.getpriority(os.PRIO_PROCESS, thread) + NICENESS)
