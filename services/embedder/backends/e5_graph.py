@@ -4,6 +4,9 @@ Linear layers run in whole numbers: weights in int8 with one scale per output, a
 token. One scale per token, and not per tensor as ONNX Runtime's own dynamic quantisation has it, makes a text's vector
 independent of the texts it shares a batch with, and follows the float32 network more closely. The word vectors stay in
 the 4 bits they are published in.
+
+Padding is hardly computed: texts lie in rows, padded to the longest, only where their tokens look at each other. All
+the rest, most of the time, is done for a list of the tokens that there are.
 """
 
 from typing import Any
@@ -49,10 +52,15 @@ class _Builder:
     def build(self) -> onnx.ModelProto:
         mask = self.op("Cast", INPUT_MASK, to=TensorProto.FLOAT)
         bias = self.attention_bias(mask)
-        state = self.embedded()
+        # Of each token its row and its column, in the order of the list.
+        where = self.op("NonZero", INPUT_MASK)
+        row, column = (self.op("Gather", where, self.number(axis), axis=0) for axis in (0, 1))
+        listed = self.listed()
+        into_rows, into_list = self.heads_in_rows(listed), self.heads_in_list(row, column)
+        state = self.embedded(self.op("GatherND", INPUT_IDS, self.op("Transpose", where, perm=[1, 0])), column)
         for layer in range(self.shape.layers):
-            state = self.feed_forward(self.attention(state, bias, f"l{layer}"), f"l{layer}")
-        self.pooled(state, mask)
+            state = self.feed_forward(self.attention(state, bias, into_rows, into_list, f"l{layer}"), f"l{layer}")
+        self.pooled(self.op("Gather", state, listed, axis=0), mask)
         return self.model()
 
     def model(self) -> onnx.ModelProto:
@@ -71,29 +79,52 @@ class _Builder:
     def constant(self, name: str, value: ArrayLike) -> str:
         """Adds a constant, once, and returns its name."""
         if name not in self.constants:
-            self.constants[name] = numpy_helper.from_array(np.ascontiguousarray(value), name)
+            self.constants[name] = numpy_helper.from_array(np.asarray(value, order="C"), name)
         return name
 
     def vector(self, name: str) -> str:
         """Adds one of the file's float tensors."""
         return self.constant(name, self.weights.vectors[name])
 
-    def embedded(self) -> str:
-        """Sums the vectors of word, position and kind, normalised. (batch, tokens, hidden)"""
+    def number(self, value: int) -> str:
+        """Adds a whole number."""
+        return self.constant(f"number.{value}", np.array(value))
+
+    def listed(self) -> str:
+        """Returns the place of each token in the list; of padding that of a token before it. (batch, tokens)"""
+        flat = self.op("Reshape", INPUT_MASK, self.constant("flat", np.array([-1])))
+        places = self.op("Sub", self.op("CumSum", flat, self.number(0)), self.number(1))
+        return self.op("Reshape", places, self.op("Shape", INPUT_MASK))
+
+    def heads_in_rows(self, listed: str) -> str:
+        """Returns where in a list of all tokens' heads each is that stands in rows. (batch, heads, tokens)"""
+        heads, axis = self.shape.heads, self.constant("axis.second", np.array([1]))
+        firsts = self.op("Mul", self.op("Unsqueeze", listed, axis), self.number(heads))
+        return self.op("Add", firsts, self.constant("heads.column", np.arange(heads)[:, None]))
+
+    def heads_in_list(self, row: str, column: str) -> str:
+        """Returns where among all heads that stand in rows each token's are. (tokens of all, heads)"""
+        heads, axis = self.shape.heads, self.constant("axis.second", np.array([1]))
+        length = self.op("Shape", INPUT_MASK, start=1, end=2)
+        of_row = self.op("Mul", self.op("Unsqueeze", row, axis), self.number(heads))
+        of_heads = self.op("Add", of_row, self.constant("heads", np.arange(heads)))
+        return self.op("Add", self.op("Mul", of_heads, length), self.op("Unsqueeze", column, axis))
+
+    def embedded(self, ids: str, column: str) -> str:
+        """Sums the vectors of word, position and kind, normalised. (tokens of all, hidden)"""
         vectors, hidden = self.weights.vectors, self.shape.hidden
         positions = vectors["emb.pos"].reshape(-1, hidden) + vectors["emb.type"].reshape(-1, hidden)[0]
-        length = self.op("Shape", INPUT_IDS, start=1, end=2)
-        used = self.op("Slice", self.constant("positions", positions), self.constant("zero", np.array([0])), length)
-        return self.norm(self.op("Add", self.words(), used), "emb.ln")
+        used = self.op("Gather", self.constant("positions", positions), column)
+        return self.norm(self.op("Add", self.words(ids), used), "emb.ln")
 
-    def words(self) -> str:
+    def words(self, ids: str) -> str:
         matrix = self.weights.matrices["emb.word"]
         if not self.quantised:
-            return self.op("Gather", self.constant("emb.word", matrix.dequantised()), INPUT_IDS)
+            return self.op("Gather", self.constant("emb.word", matrix.dequantised()), ids)
         return self.op(
             "GatherBlockQuantized",
             self.constant("emb.word", _packed_in_pairs(matrix)),
-            INPUT_IDS,
+            ids,
             self.constant("emb.word.scales", matrix.scales.astype(np.float32)),
             domain=_MICROSOFT,
             bits=4,
@@ -107,18 +138,19 @@ class _Builder:
         gap = self.op("Mul", padding, self.constant("masked", _MASKED))
         return self.op("Unsqueeze", gap, self.constant("axes.heads", np.array([1, 2])))
 
-    def attention(self, state: str, bias: str, layer: str) -> str:
+    def attention(self, state: str, bias: str, into_rows: str, into_list: str, layer: str) -> str:
         """Adds self-attention, its residual and its norm."""
         hidden, heads = self.shape.hidden, self.shape.heads
-        split = self.constant("split", np.array([0, 0, heads, hidden // heads]))
-        query, key, value = (self.op("Reshape", self.linear(state, f"{layer}.{part}"), split) for part in "qkv")
+        split = self.constant("split", np.array([-1, hidden // heads]))
+        parts = (self.op("Reshape", self.linear(state, f"{layer}.{part}"), split) for part in "qkv")
+        query, key, value = (self.op("Gather", part, into_rows, axis=0) for part in parts)
         scale = self.constant("attention.scale", np.float32((hidden // heads) ** -0.5))
-        query = self.op("Mul", self.op("Transpose", query, perm=[0, 2, 1, 3]), scale)
-        scores = self.op("MatMul", query, self.op("Transpose", key, perm=[0, 2, 3, 1]))
+        query = self.op("Mul", query, scale)
+        scores = self.op("MatMul", query, self.op("Transpose", key, perm=[0, 1, 3, 2]))
         shares = self.op("Softmax", self.op("Add", scores, bias), axis=-1)
-        mixed = self.op("MatMul", shares, self.op("Transpose", value, perm=[0, 2, 1, 3]))
-        merged = self.op("Transpose", mixed, perm=[0, 2, 1, 3])
-        merged = self.op("Reshape", merged, self.constant("merge", np.array([0, 0, hidden])))
+        mixed = self.op("Reshape", self.op("MatMul", shares, value), split)
+        merged = self.op("Gather", mixed, into_list, axis=0)
+        merged = self.op("Reshape", merged, self.constant("merge", np.array([-1, hidden])))
         return self.norm(self.op("Add", self.linear(merged, f"{layer}.ao"), state), f"{layer}.aln")
 
     def feed_forward(self, state: str, layer: str) -> str:
