@@ -10,6 +10,9 @@ of 32 callers to that of `infinity-emb` with the same weights at its best, in a 
 API: at least 1.2, with a lower p95. It is installed under `--peers` where it isn't yet, which takes minutes. Rates are
 tokens a second, so that texts of any length may fall into a round. Both servers give way to other processes alike.
 
+The callers of (a) share the processors with the server, the backend alone shares them with nobody: what callers take
+is told beside the ratio (`callers_share_of_processors`), and not taken off it.
+
 `--device` measures one device instead: the rate, the fill of batches, and the share of the device's peak.
 
 JSON keys: `rate_ratio`, `query_p95_ratio`, `peer_rate_ratio`, `peer_p95_ratio` (ours to theirs), and what they are of.
@@ -30,6 +33,7 @@ from random import Random
 from statistics import median
 from typing import Any
 
+import uvloop
 from palimpsest.v1 import embedder_service_pb2 as pb
 
 from bench import embed_device, embed_peer
@@ -61,7 +65,7 @@ async def own_rates(
     ours: list[Load] = []
     alone: list[float] = []
     stream = endless(texts)
-    async with grpc_calls(target, pb.INPUT_TYPE_PASSAGE) as calls:
+    async with grpc_calls(target, pb.INPUT_TYPE_PASSAGE, _said(texts)) as calls:
         for _ in range(rounds):
             alone.append(await asyncio.to_thread(offline.tokens_per_s, seconds))
             ours.append(await load(calls, stream, seconds))
@@ -69,6 +73,8 @@ async def own_rates(
         "rate_ratio": median(one.tokens_per_s / best for one, best in zip(ours, alone, strict=True)),
         "grpc_tokens_per_s": median(one.tokens_per_s for one in ours),
         "grpc_texts_per_s": median(one.texts_per_s for one in ours),
+        "callers_ms_a_call": median(one.callers_ms for one in ours),
+        "callers_share_of_processors": median(one.callers_share for one in ours),
         "offline_tokens_per_s": median(alone),
         "offline_batch_tokens": offline.batch_tokens,
         "offline_threads": offline.threads,
@@ -80,7 +86,7 @@ async def query_times(target: str, passing: Bulk, asked: Sequence[str], rounds: 
     alone: list[list[float]] = []
     beside: list[list[float]] = []
     bulk_rates: list[float] = []
-    async with grpc_calls(target, pb.INPUT_TYPE_QUERY, callers=1) as (call,):
+    async with grpc_calls(target, pb.INPUT_TYPE_QUERY, asked, callers=1) as (call,):
         for number in range(rounds):
             some = Random(number).sample(asked, min(_QUERIES_A_ROUND, len(asked)))
             alone.append([await _milliseconds(call, text) for text in some])
@@ -108,8 +114,8 @@ async def beside_peer(
     theirs: list[Load] = []
     stream = endless(texts)
     async with (
-        grpc_calls(target, pb.INPUT_TYPE_PASSAGE) as grpc_callers,
-        http_calls(port, embed_peer.MODEL, embed_peer.PREFIX) as http_callers,
+        grpc_calls(target, pb.INPUT_TYPE_PASSAGE, _said(texts)) as grpc_callers,
+        http_calls(port, embed_peer.MODEL, embed_peer.PREFIX, _said(texts)) as http_callers,
     ):
         for _ in range(rounds):
             theirs.append(await load(http_callers, stream, seconds))
@@ -123,6 +129,10 @@ async def beside_peer(
         "our_texts_per_s": median(our.texts_per_s for our in ours),
         "our_p95_ms": median(map(_p95, ours)),
     }
+
+
+def _said(texts: Sequence[Passage]) -> Iterator[str]:
+    return (each.text for each in texts)
 
 
 def _p95(seen: Load) -> float:
@@ -146,10 +156,10 @@ def measured(options: argparse.Namespace) -> dict[str, Any]:
         target = stack.enter_context(embedder())
         if "rate" in options.parts:
             offline = Offline(backend, texts)
-            figures |= _told(asyncio.run(own_rates(target, offline, texts, options.rounds, options.seconds)))
+            figures |= _told(uvloop.run(own_rates(target, offline, texts, options.rounds, options.seconds)))
         if "query" in options.parts:
             passing, asked = stack.enter_context(bulk(target, options.folder)), questions(options.folder, _TEXTS)
-            figures |= _told(asyncio.run(query_times(target, passing, asked, options.rounds)))
+            figures |= _told(uvloop.run(query_times(target, passing, asked, options.rounds)))
         if "peer" in options.parts:
             figures |= _compared(peers(options, target, texts))
     return figures
@@ -162,11 +172,11 @@ def peers(options: argparse.Namespace, target: str, texts: Sequence[Passage]) ->
     for engine in (each for each in embed_peer.ENGINES if each.name in options.engines):
         with embed_peer.peer(options.peers, engine, niceness=NICENESS) as port:
             run = beside_peer(target, port, texts, options.rounds, options.seconds)
-            found[engine.name] = {"precision": engine.precision} | _told(asyncio.run(run))
+            found[engine.name] = {"precision": engine.precision} | _told(uvloop.run(run))
             if engine.precision == "float32":
                 with embedder(embedder_dtype="float32") as exact:
                     run = beside_peer(exact, port, texts, options.rounds, options.seconds)
-                    found[engine.name]["float32"] = _told(asyncio.run(run))
+                    found[engine.name]["float32"] = _told(uvloop.run(run))
     return found
 
 
