@@ -20,7 +20,7 @@ from services.embedder.backends.sentence_transformers import load_sentence_trans
 from services.embedder.messages import to_model
 from services.embedder.settings import EmbedderSettings
 from services.embedder.windows import averaged
-from tests.integration.test_sentence_transformers_backend import settings_of
+from tests.integration.test_sentence_transformers_backend import SNAPSHOT, settings_of
 
 TEXTS = [
     "Who ordered the repair?",
@@ -71,6 +71,13 @@ def quantised(folder, cache):
 def test_vectors_are_those_of_the_model(exported, folder):
     """EM-1: short, long, mixed, in both scripts, in one batch."""
     assert cosines(embed(exported), own(folder)).min() >= 0.9999
+
+
+def test_vectors_are_what_they_were(exported):
+    """EM-1, EM-4: as by torch, since they are of one space."""
+    windows = [window for cut in exported.cut(list(SNAPSHOT), InputType.PASSAGE) for window in cut.windows]
+    found = averaged(exported.encode(windows), [1] * len(windows), [1] * len(windows))
+    assert found[:, :6] == pytest.approx(np.array(list(SNAPSHOT.values())), abs=0.001)
 
 
 def test_it_says_what_it_is(exported, folder):

