@@ -13,14 +13,9 @@
 (EXISTS (SELECT FROM links WHERE namespace = $1)
     OR EXISTS (SELECT FROM facts WHERE namespace = $1 AND object_key IS NOT NULL))
 
--- fragment: hides_ends
--- Whether anything that facts may speak of is hidden from the caller.
-(SELECT NOT $3 AND EXISTS (
-    SELECT FROM entities AS e
-    WHERE e.namespace = $1 AND e.restricting <> '{}' AND NOT visible(e.restricting, $2, $3)))
-
 -- fragment: fact_shown
--- Whether of a fact, whose passage is `p`, some evidence and both ends are visible.
+-- Whether of a fact, whose passage is `p`, some evidence and both ends are visible. The labels of its passage tell that, too; what is
+-- shown does not rest on these alone.
 EXISTS (
             SELECT FROM facts AS f
             WHERE f.namespace = $1 AND f.fact_id = p.owner_key
@@ -48,8 +43,9 @@ FROM (
 
 -- name: prepare_labelled_search
 -- As above, where labels hide something: also which sets of labels caller and request ($5) let through; NULL where the
--- namespace has more than $6 sets; of at most $7 passages it is small. How it is searched goes by what the caller may see of it, so that
--- what is hidden changes no score; how that is planned goes by all. Each set is found by one step over the index, however many rows have it.
+-- namespace has more than $6 sets: then rows are asked one by one, for the same. Of at most $7 passages it is small. How it is searched
+-- goes by what the caller may see of it, so that what is hidden changes no score; how that is planned goes by all. Each set is found by
+-- one step over the index, however many rows have it.
 WITH RECURSIVE met AS (
     (
         SELECT label_set(restricting, applies) AS id, restricting, applies
@@ -73,68 +69,15 @@ label_sets AS MATERIALIZED (
         coalesce(array_agg(id) FILTER (WHERE visible(restricting, $2, $3)), '{}') AS visible,
         coalesce(array_agg(id) FILTER (WHERE visible(restricting, $2, $3) AND applicable(applies, $5)), '{}') AS applying,
         count(*) <= $6 AS are_all,
-        $3 OR (count(*) <= $6 AND bool_and(visible(restricting, $2, $3))) AS hide_nothing,
-        -- Labels of an observation are labels of its facts, too: where its own labels show a fact to the caller, and all its evidence
-        -- is hidden, they are more than the caller holds.
-        coalesce(array_agg(id) FILTER (WHERE visible(restricting, $2, $3) AND NOT $3 AND NOT restricting <@ $2), '{}') AS beyond
+        $3 OR (count(*) <= $6 AND bool_and(visible(restricting, $2, $3))) AS hide_nothing
     FROM (SELECT * FROM met LIMIT $6::bigint + 1) AS looked_at
 ),
-ends AS MATERIALIZED (
-    SELECT {hides_ends} AS are_hidden
-),
--- Facts that their own labels show, where ends may hide them: one more than a small namespace has.
-doubtful AS MATERIALIZED (
-    SELECT owner_key FROM passages
-    WHERE (SELECT are_hidden FROM ends) AND namespace = $1 AND kind = 2 AND NOT hidden AND visible(restricting, $2, $3)
-    LIMIT $7::bigint + 1
-),
--- Where these are more, those at hidden ends; and those with more labels than the caller holds. Of either as many as a small
--- namespace has.
-suspected AS (
-    SELECT fact_id
-    FROM (
-        SELECT f.fact_id
-        FROM (
-            SELECT natural_key FROM entities
-            WHERE (SELECT are_hidden FROM ends) AND namespace = $1 AND restricting <> '{}' AND NOT visible(restricting, $2, $3)
-            LIMIT $7
-        ) AS hidden_end CROSS JOIN LATERAL (
-            SELECT fact_id FROM facts WHERE namespace = $1 AND subject_key = hidden_end.natural_key
-            UNION ALL
-            SELECT fact_id FROM facts WHERE namespace = $1 AND object_key = hidden_end.natural_key
-        ) AS f
-        LIMIT $7
-    ) AS at_hidden_ends
-    UNION
-    SELECT owner_key
-    FROM (
-        SELECT owner_key FROM passages
-        WHERE namespace = $1 AND NOT hidden AND kind = 2
-            AND label_set(restricting, applies) = ANY ((SELECT beyond FROM label_sets)::bigint[])
-        LIMIT $7
-    ) AS of_more_labels
-),
--- Facts that an end or their evidence hides, and no label of their own: they count as if they were not there.
-unshown AS MATERIALIZED (
-    SELECT count(*) AS facts
-    FROM (
-        SELECT FROM doubtful AS p WHERE (SELECT count(*) <= $7 FROM doubtful) AND NOT {fact_shown}
-        UNION ALL
-        SELECT
-        FROM suspected CROSS JOIN LATERAL (
-            SELECT owner_key FROM passages
-            WHERE namespace = $1 AND kind = 2 AND owner_key = suspected.fact_id AND NOT hidden AND visible(restricting, $2, $3)
-            OFFSET 0
-        ) AS p
-        WHERE (SELECT NOT are_hidden OR (SELECT count(*) > $7 FROM doubtful) FROM ends) AND NOT {fact_shown}
-    ) AS hidden_otherwise
-),
--- Where nothing is hidden, the index alone tells it.
+-- One part of three. Where nothing is hidden, the index alone tells it.
 counted AS (
     (
         SELECT FROM passages
         WHERE (SELECT hide_nothing FROM label_sets) AND namespace = $1 AND NOT hidden
-        LIMIT (SELECT $4 + facts FROM unshown)
+        LIMIT $4
     )
     UNION ALL
     (
@@ -144,7 +87,7 @@ counted AS (
             AND NOT hidden
             AND label_set(restricting, applies) = ANY ((SELECT visible FROM label_sets)::bigint[])
             AND visible(restricting, $2, $3)
-        LIMIT (SELECT $4 + facts FROM unshown)
+        LIMIT $4
     )
     UNION ALL
     (
@@ -153,7 +96,7 @@ counted AS (
             AND namespace = $1
             AND NOT hidden
             AND visible(restricting, $2, $3)
-        LIMIT (SELECT $4 + facts FROM unshown)
+        LIMIT $4
     )
 )
 SELECT size.passages, space.fingerprint, space.table_name, space.first_pass, space.first_pass_dimension,
@@ -163,16 +106,17 @@ FROM (
         SELECT count(*) <= $7 AS are_all
         FROM (SELECT FROM passages WHERE namespace = $1 AND NOT hidden LIMIT $7::bigint + 1) AS some_of_all
     ) AS few CROSS JOIN label_sets
-    CROSS JOIN (SELECT (SELECT count(*) FROM counted) - (SELECT facts FROM unshown) AS passages) AS size
+    CROSS JOIN (SELECT count(*) AS passages FROM counted) AS size
     LEFT JOIN embedding_spaces AS space ON space.state = 'active';
 
 -- name: walks_index
 -- Whether the vector index is walked. Comparing all takes time by the rows that are let through, a walk by the inverse of
 -- their share of the index, of which the namespace has a partition: it is taken where rows times share are more than $5, and
 -- the share more than $6. Then the planner is made to walk: to it, sorting looks cheaper. $4 the sets of labels that are let
--- through.
+-- through, $7 the labels of the request.
 WITH parameters AS (
-    SELECT $2::text[] AS granted, $3::boolean AS sees_all, $4::bigint[] AS label_sets, $5::float8 AS exact_scan_rows
+    SELECT $2::text[] AS granted, $3::boolean AS sees_all, $4::bigint[] AS label_sets, $5::float8 AS exact_scan_rows,
+        $7::text[] AS labels_of_the_request
 ),
 bound AS MATERIALIZED (
     SELECT ceil(greatest($5, sqrt($5 * index.rows), $6::float8 * index.rows))::bigint AS rows
@@ -196,7 +140,7 @@ SELECT walks, CASE WHEN walks THEN set_config('enable_sort', 'off', true) END FR
 label_set = ANY ($4)
 
 -- fragment: counted_by_row
-visible(restricting, $2, $3)
+visible(restricting, $2, $3) AND applicable(applies, $7)
 
 -- name: has_vectors
 -- Whether anything of the namespace that the caller may see has a vector.
@@ -476,7 +420,7 @@ weighed AS MATERIALIZED (
 scored AS MATERIALIZED (
     SELECT
         posted.passage_id,
-        sum(idf * posted.rank * CASE WHEN is_term THEN 1 ELSE 0.5 END) AS words,
+        sum(idf * posted.rank * CASE WHEN is_term THEN 1::float8 ELSE 0.5::float8 END) AS words,
         coalesce(sum(idf) FILTER (WHERE is_term), 0) AS covered
     FROM weighed CROSS JOIN LATERAL (
         SELECT unnest(passage_ids) AS passage_id, unnest(ranks) AS rank
@@ -498,7 +442,6 @@ weighed AS MATERIALIZED (
         FROM (
             SELECT FROM passages AS p
             WHERE p.namespace = $1 AND NOT p.hidden AND p.tsv @@ asked.query AND visible(p.restricting, $2, $3)
-                AND (p.kind <> 2 OR $3 OR (p.restricting <@ $2 AND NOT {hides_ends}) OR {fact_shown})
             LIMIT $13
         ) AS matching
     ) AS counted
@@ -533,7 +476,7 @@ scored AS MATERIALIZED (
         CROSS JOIN LATERAL (SELECT p.tsv || ''::tsvector AS tsv OFFSET 0) AS unpacked
         CROSS JOIN LATERAL (
             SELECT
-                sum(w.idf * ts_rank('{1,1,1,1}', unpacked.tsv, w.query) * CASE WHEN w.is_term THEN 1 ELSE 0.5 END) AS words,
+                sum(w.idf * ts_rank('{1,1,1,1}', unpacked.tsv, w.query) * CASE WHEN w.is_term THEN 1::float8 ELSE 0.5::float8 END) AS words,
                 coalesce(sum(w.idf) FILTER (WHERE w.is_term), 0) AS covered
             FROM weighed AS w
             WHERE unpacked.tsv @@ w.query
@@ -643,7 +586,7 @@ alike AS MATERIALIZED (
         END AS is_in_window,
         CASE WHEN p.author_key <> '' THEN p.source_system || '/' || nullif(p.source_stream, '') END AS stream,
         -- An expression costs more than a mark is sought for.
-        p.author_key <> '' AND p.text LIKE '%?%' AND p.text ~ '\?\s*$' AS is_question
+        p.author_key <> '' AND p.text LIKE '%?%' AND (p.text LIKE '%?' OR p.text ~ '\?\s*$') AS is_question
 
 -- fragment: told
 -- Candidates, as they are given back.

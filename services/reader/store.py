@@ -209,13 +209,16 @@ class Snapshot:
     def _meet(self, space: SearchSpace) -> None:
         self._vectors, self.is_unconfigured = space.table, not space.is_configured
 
-    async def walks_index(self, space: SearchSpace, *, exact_scan_rows: int) -> bool:
-        """Whether the vectors of a space are searched approximately, which the planner is told then."""
+    async def walks_index(self, space: SearchSpace, *, exact_scan_rows: int, labels: Sequence[str] = ()) -> bool:
+        """Whether the vectors of a space are searched approximately, by a request of these labels, which the planner is
+        told then."""
         if not space.table or space.passages <= min(exact_scan_rows, tuning.COUNTED_PASSAGES - 1):
             return False
         labels = "counted_by_row" if space.label_sets is None else "counted_by_set"
         statement = _SEARCH.with_table("walks_index", vectors=space.table, labels_counted=labels)
-        [row] = await self._fetch(statement, space.label_sets, float(exact_scan_rows), tuning.WALKED_SHARE)
+        [row] = await self._fetch(
+            statement, space.label_sets, float(exact_scan_rows), tuning.WALKED_SHARE, list(labels)
+        )
         return bool(row["walks"])
 
     async def search(

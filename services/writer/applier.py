@@ -23,6 +23,7 @@ from services.writer.steps.at_once import AtOnce
 from services.writer.steps.claiming import claim, first_of_each, in_order, outcomes, recorded_now
 from services.writer.steps.documents import write_documents
 from services.writer.steps.entities import write_entities
+from services.writer.steps.fact_labels import relabelled_facts
 from services.writer.steps.facts import Refusal, write_facts
 from services.writer.steps.guarding import without_denied, write_guards
 from services.writer.steps.links import write_links
@@ -189,11 +190,13 @@ class Applier:
         projections = [item.projection for key, item in sorted(first_of_each(items).items()) if key in claimed]
         if projections:
             entities = await write_entities(store, projections)
-            facts, refusals = await write_facts(store, projections, _timelines(NamespaceStore(connection), items))
+            facts = await write_facts(store, projections, _timelines(NamespaceStore(connection), items))
+            refusals = facts.refusals
             documents = await write_documents(store, projections)
-            wanted = wanted_passages(projections, entities, facts, documents)
-            undescribed = {key for key, entity in entities.items() if not entity.was_described}
             passages = PassageStore(connection, in_bulk=self._in_bulk, origins=origins_of(items))
+            wanted = wanted_passages(projections, entities, facts.facts, documents)
+            wanted.relabelled.update(await relabelled_facts(passages, projections, entities, facts))
+            undescribed = {key for key, entity in entities.items() if not entity.was_described}
             await write_passages(passages, wanted, undescribed)
             await write_links(store, projections, entities)
             await write_refusals(store, refusals, self._assertion_count)

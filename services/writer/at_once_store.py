@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 
+from services.writer.columns import array_literal
 from services.writer.passage_store import MOST_FRESH
 from services.writer.passage_store import statements as passage_statements
 from services.writer.store import statements as row_statements
@@ -27,6 +28,10 @@ class NewRows:
     names_others: bool
     """Whether any other entity is named."""
     fact_ids: Sequence[str]
+    hides_facts: bool
+    """Whether an end or an observation hides a fact from who may see the fact itself: that is not written here."""
+    ends: Sequence[str]
+    """Entities that facts are about, or lead to."""
     source_kinds: Sequence[str]
     """Kinds and ids by which links may wait for described entities."""
     source_ids: Sequence[str]
@@ -47,7 +52,7 @@ class NewRows:
         """The sets of rows, in the order of the statement's parts."""
         facts, links = [self.facts, self.fact_evidence], [self.link_evidence, self.links]
         sets = [self.observations, self.entity_evidence, self.entities, *facts, self.documents, self.passages, *links]
-        return [*(each or "[]" for each in sets), self.origins]
+        return [*(each or "[]" for each in sets), self.origins, array_literal(self.ends)]
 
     @property
     def parts(self) -> dict[str, str]:

@@ -2,7 +2,8 @@
 --
 -- $1 is the namespace; $2 and $3 say which passages are bulk; $4 is the key of the namespace's lock, $5 the version of its
 -- settings; $6 the observations, $7 the entities that are described, $8 the facts, $9 and $10 kind and source id of described
--- entities; $11 the rows of each table, in the order of the parts, sorted, as JSON. Parts without rows are left out.
+-- entities; $11 the rows of each table, in the order of the parts, sorted, as JSON, and behind them the ends of facts, as an array.
+-- Parts without rows are left out.
 --
 -- Each part waits for the one before it, so that locks are taken in the one order. What another has written since the first look
 -- ends the statement as a conflict does.
@@ -62,7 +63,7 @@ FROM looked LEFT JOIN (claimed CROSS JOIN shown) ON true;
 
 -- fragment: named_entities
 -- Locked in the order of the keys. Of one that is there already nothing may change but the moment when it was last seen: not the
--- kind, nor labels, nor a link that waits for it.
+-- kind, nor labels, nor a link that waits for it. Nor may it hide a fact from who sees what names it.
 stored AS MATERIALIZED (
     SELECT named.natural_key, named.last_seen_at, entity.last_seen_at < named.last_seen_at AS is_later
     FROM (
@@ -73,7 +74,7 @@ stored AS MATERIALIZED (
         SELECT last_seen_at FROM entities AS old
         WHERE old.namespace = $1 AND old.natural_key = named.natural_key
           AND (named.kind IN ('', old.kind) OR old.stamps ? 'kind')
-          AND (old.restricting = '{}' OR old.stamps ? 'scopes'
+          AND (old.restricting = '{}' OR old.stamps ? 'scopes' AND old.natural_key <> ALL (($11::text[])[11]::text[])
                OR named.restricting <> '{}' AND named.restricting <@ old.restricting)
           AND (old.source_id = '' OR NOT EXISTS (
             SELECT FROM link_claims AS claim

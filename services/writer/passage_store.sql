@@ -69,7 +69,8 @@ WITH written AS (
 SELECT FROM woken;
 
 -- name: upsert_passages
--- Returns those that are new or changed in anything; the others' rows and index entries are not touched.
+-- Returns those that are new or changed in anything; the others' rows and index entries are not touched. What restricts a fact
+-- that is there is for `mirror_fact_labels` to say.
 INSERT INTO passages AS passage (
 {passage_columns})
 SELECT
@@ -84,7 +85,8 @@ SET owner_kind = excluded.owner_kind, title = excluded.title, heading = excluded
     occurred_at = excluded.occurred_at, author_key = excluded.author_key, place_in_stream = excluded.place_in_stream,
     valid_from = excluded.valid_from,
     valid_to = excluded.valid_to, expires_at = excluded.expires_at, importance = excluded.importance,
-    status = excluded.status, scopes = excluded.scopes, restricting = excluded.restricting,
+    status = excluded.status, scopes = excluded.scopes,
+    restricting = CASE passage.kind WHEN 2 THEN passage.restricting ELSE excluded.restricting END,
     applies = excluded.applies, hidden = excluded.hidden
 WHERE (passage.owner_kind, passage.title, passage.heading, passage.text, passage.source_path, passage.token_count,
        passage.meta, passage.embedding_hash, passage.observation_id, passage.source_system, passage.source_stream,
@@ -109,6 +111,28 @@ WHERE passages.namespace = given.namespace AND passages.kind IN (1, 4) AND passa
   AND (passages.owner_kind, passages.importance, passages.status, passages.expires_at, passages.hidden)
       IS DISTINCT FROM (given.owner_kind, given.importance, given.status, given.expires_at, given.hidden)
 RETURNING passages.namespace, passages.passage_id;
+
+-- name: mirror_fact_labels
+-- Who may see facts, onto their passages, which are locked. Returns the passages that changed.
+SELECT namespace, passage_id FROM mirror_fact_labels($1::text[], $2::text[]);
+
+-- name: facts_at
+-- Facts at the ends $1, $2 that are hidden in another way than they were; and of those at ends that are hidden less ($3, $4) the ones
+-- that something else than their own labels hides.
+SELECT f.namespace, f.fact_id
+FROM unnest($1::text[], $2::text[]) AS given (namespace, natural_key)
+    JOIN facts AS f ON f.namespace = given.namespace AND f.subject_key = given.natural_key
+UNION
+SELECT f.namespace, f.fact_id
+FROM unnest($1::text[], $2::text[]) AS given (namespace, natural_key)
+    JOIN facts AS f ON f.namespace = given.namespace AND f.object_key = given.natural_key
+UNION
+SELECT f.namespace, f.fact_id
+FROM (SELECT namespace, array_agg(natural_key) AS keys FROM unnest($3::text[], $4::text[]) AS given (namespace, natural_key) GROUP BY 1)
+        AS given
+    JOIN passages AS p ON p.namespace = given.namespace AND p.kind = 2 AND p.restricting[1] = '&'
+    JOIN facts AS f ON f.namespace = p.namespace AND f.fact_id = p.owner_key
+WHERE f.subject_key = ANY (given.keys) OR f.object_key = ANY (given.keys);
 
 -- name: spaces
 -- All vector spaces: the active one first, then those that are built.

@@ -178,6 +178,7 @@ class Seed:
             scopes=scopes,
             **mirrored,
         )
+        await self.connection.fetch("SELECT mirror_fact_labels(ARRAY[$1], ARRAY[$2])", self.namespace, made)
         return made
 
     async def link(

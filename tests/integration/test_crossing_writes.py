@@ -65,6 +65,16 @@ CROSSINGS = {
     ),
     "two older facts of one": ([observation("0", NEW, minutes=9)], observation("1", OLD), observation("2", OTHER)),
     "edges of a cycle": ([], observation("1", NEW, minutes=1), observation("2", RETURN, minutes=2)),
+    "labels of both ends of a fact": (
+        [observation("0", OLD)],
+        observation("1", entity("person:alice", scopes=["role:a"]), minutes=1),
+        observation("2", entity("city:a", scopes=["role:b"]), minutes=2),
+    ),
+    "labels of an end, and a fact at it": (
+        [observation("0", entity("person:alice"))],
+        observation("1", entity("person:alice", scopes=["role:a"]), minutes=1),
+        observation("2", OLD),
+    ),
     "one fact twice": (
         [],
         observation("1", fact("a", "AT", "b:1", confidence=0.3, valid_to=at(1))),
@@ -113,7 +123,7 @@ async def until_blocked_or_done(dsn, task):
 @pytest.mark.parametrize("turned", [False, True])
 @pytest.mark.parametrize("name", CROSSINGS)
 async def test_crossing_writes_end_as_one_after_the_other(dsn, database, name, turned):
-    """DO-7, FA-5, FA-6, OB-7: the second waits, or sees what the first has done."""
+    """DO-7, FA-5, FA-6, AC-6, OB-7: the second waits, or sees what the first has done."""
     before, *crossing = CROSSINGS[name]
     first, second = ([prepare(NAMESPACE, one, "", "")] for one in (reversed(crossing) if turned else crossing))
     there = [prepare(NAMESPACE, one, "", "") for one in before]

@@ -84,7 +84,7 @@ async def searched(
     async def work(connection: Connection) -> tuple[Candidates, dict[str, str]]:
         snapshot = Explained(connection, view)
         space = await snapshot.prepare_search(wanted)
-        approximate = await snapshot.walks_index(space, exact_scan_rows=EXACT_SCAN_ROWS)
+        approximate = await snapshot.walks_index(space, exact_scan_rows=EXACT_SCAN_ROWS, labels=labels)
         found = await snapshot.search(
             space, words="common word7", vector=vector, approximate=approximate, wanted=wanted, limit=100
         )

@@ -30,6 +30,13 @@ from tests.integration.writing import NAMESPACE, STATE, observation_id
 from tests.property.streams import Delivery
 
 
+MISLABELLED = """
+SELECT mirrored.* FROM (SELECT array_agg(namespace) AS names, array_agg(fact_id) AS ids FROM facts) AS every
+    CROSS JOIN LATERAL mirror_fact_labels(every.names, every.ids) AS mirrored
+"""
+"""Passages of facts that say wrongly who sees these."""
+
+
 class KilledError(Exception):
     """What a writer dies of."""
 
@@ -156,8 +163,9 @@ class Place:
         return (await digest(ReadContext(Store(self.writers[0]), view, timeout_s=60))).digest
 
     async def state(self) -> dict[str, list[str]]:
-        """As `writing.state`, on a connection that is open already."""
+        """As `writing.state`, on a connection that is open already. In every state passages tell who sees facts (AC-6)."""
         async with self.writers[0].connection() as connection:
+            assert not await connection.fetch(MISLABELLED)
             return {
                 table: sorted(text for (text,) in await connection.fetch(f"SELECT ({row})::text FROM {table} AS t"))
                 for table, row in STATE.items()

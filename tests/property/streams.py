@@ -40,7 +40,7 @@ FACT_IDS = tuple(map(fact_id, FACTS))
 MINUTES = st.sampled_from([0.0, 1.0, 2.0])
 MOMENTS = MINUTES.map(at)
 TEXTS = st.sampled_from(["", "чай", "tea\n\nand cake", "# One\n\ntea\n\n# Two\n\ncake"])
-SCOPES = st.lists(st.sampled_from(["role:r", "project:p"]), unique=True, max_size=2)
+SCOPES = st.lists(st.sampled_from(["role:r", "role:s", "project:p"]), unique=True, max_size=2)
 WEIGHTS = st.sampled_from([0.25, 0.5, 1.0])
 
 

@@ -67,7 +67,6 @@ rare AS MATERIALIZED (
         FROM (
             SELECT FROM passages AS p
             WHERE p.namespace = $1 AND NOT p.hidden AND p.tsv @@ asked.query AND visible(p.restricting, $2, $3)
-                AND ($3 OR p.kind <> 2 OR {fact_shown})
             LIMIT floor(sqrt($11))::bigint + 1
         ) AS holding
     )

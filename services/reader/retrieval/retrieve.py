@@ -223,11 +223,12 @@ class Retriever:
         vector = self._comparable(vector, space, expected)
         halfvec = vector.halfvec if isinstance(vector, QueryVector) else None
         wanted = await by_all_names(snapshot, query.wanted)
+        rows, labels = self.exact_scan_rows, wanted.labels
         candidates = await snapshot.search(
             space,
             words=_words(query),
             vector=halfvec,
-            approximate=halfvec is not None and await snapshot.walks_index(space, exact_scan_rows=self.exact_scan_rows),
+            approximate=halfvec is not None and await snapshot.walks_index(space, exact_scan_rows=rows, labels=labels),
             wanted=wanted,
             limit=_limit(query),
             window=time_window(query.text, query.clock or datetime.now(UTC)) if query.mode is Mode.FULL else None,
@@ -283,12 +284,7 @@ def _about_asked(words: Ranking, nearest: Ranking, *, asked_in_latin: bool) -> f
         return None
     lists = {Signal.LEXICAL: words, Signal.VECTOR: nearest}
     best = fuse(lists, asked_in_latin=asked_in_latin, limit=tuning.PERSON_FIELD)
-    return about_asked(
-        [
-            Said(each.score, each.candidate.author_key, each.candidate.is_by_named, each.candidate.said or "")
-            for each in best
-        ]
-    )
+    return about_asked([Said(*told, text or "") for *told, text in best.columns("author_key", "is_by_named", "said")])
 
 
 async def _has_no_vectors(snapshot: Snapshot, space: SearchSpace, candidates: Candidates) -> bool:

@@ -28,7 +28,8 @@ COUNTED_PASSAGES = 25_000
 """Passages of a namespace up to which they are counted: only the rarity of words is told by it, by the logarithm."""
 
 LABEL_SETS = 512
-"""Different sets of labels in a namespace up to which they are looked through: a search by them costs what it finds."""
+"""Different sets of labels in a namespace up to which they are looked through: a search by them costs what it finds. Of
+more each row is asked for its labels."""
 
 WALKED_SHARE = 0.25
 """Share of the vector index that must be let through for it to be walked. Recall@10 by the share, of 1,000,000 made-up

@@ -19,6 +19,7 @@ from services.writer.steps import entities, facts, links
 from services.writer.steps.claiming import in_order
 from services.writer.steps.documents import document_rows, latest_documents
 from services.writer.steps.entities import TouchedEntity
+from services.writer.steps.fact_labels import hidden_otherwise
 from services.writer.steps.facts import StoredFact
 from services.writer.steps.passages import passage_rows, wanted_passages
 from services.writer.store import (
@@ -67,6 +68,8 @@ class AtOnce:
         """
         namespace, version = items[0].namespace, items[0].packs.version
         rows = new_rows(in_order(items))
+        if rows.hides_facts:
+            return None
         found, recorded = await write_at_once(connection, namespace, lock_key, version, rows, in_bulk=in_bulk)
         if found == MARKED:
             self._spare(namespace)
@@ -102,6 +105,8 @@ def new_rows(items: Sequence[PreparedObservation]) -> NewRows:
         described=sorted(described),
         names_others=len(described) < len(states),
         fact_ids=sorted(fact_id for _, fact_id in new_facts),
+        hides_facts=bool(hidden_otherwise(projections, states, new_facts)),
+        ends=sorted({key for fact in new_facts.values() for key in (fact.subject_key, fact.object_key) if key}),
         source_kinds=[kind for kind, _ in sources],
         source_ids=[source_id for _, source_id in sources],
         observations=observation_set(items),

@@ -21,9 +21,10 @@ from services.writer.projection.rows import EntityWrite, FactWrite, Projection, 
 from services.writer.recording import REDACTED
 from services.writer.steps.documents import write_documents
 from services.writer.steps.entities import TouchedEntity
+from services.writer.steps.fact_labels import facts_at_relabelled
 from services.writer.steps.facts import StoredFact, settle_facts
 from services.writer.steps.links import claim_key, claim_rows, settle_claims
-from services.writer.steps.passages import wanted_passages, write_passages
+from services.writer.steps.passages import Wanted, wanted_passages, write_passages
 from services.writer.steps.refusals import write_refusals
 from services.writer.steps.standing import settle_touched
 from services.writer.steps.timelines import Timelines
@@ -166,6 +167,7 @@ class _Erasure:
         await erasing.see_last(named - gone)
         await erasing.inherit_labels(named - gone)
         settled = await self._remake_facts(facts, lost, packs)
+        await self._relabel_facts(former, gone, (spoken | settled) - lost)
         await self._remake_claims(former, remade, gone, struck.claims, packs)
         await self._store.settle_links(
             sorted((self._namespace, *(link[each] for each in _LINK)) for link in struck.links)
@@ -280,6 +282,16 @@ class _Erasure:
         await write_passages(PassageStore(self._connection), shown)
         await write_refusals(self._store, settled.refusals, self._messages.assertion_count)
         return {fact_id for _, fact_id in remade.keys() | settled.facts.keys()}
+
+    async def _relabel_facts(
+        self, former: Mapping[Key, EntityState], gone: Collection[str], fact_ids: Collection[str]
+    ) -> None:
+        """Passages of facts tell who sees these, now that they rest on less, and their ends are named by less."""
+        left = await self._store.lock_entities(sorted(key for key in former if key[1] not in gone))
+        entities = {key: TouchedEntity(former[key], EntityState.from_row(row)) for key, row in left.items()}
+        passages = PassageStore(self._connection)
+        relabelled = {*self._keys(fact_ids), *await facts_at_relabelled(passages, entities)}
+        await write_passages(passages, Wanted(relabelled=relabelled))
 
     def _is_stale(self, state: EntityState) -> bool:
         """Whether a field came from what is erased, or nobody knows who described the entity."""

@@ -13,6 +13,7 @@ from services.writer.projection.supersession import OPEN, FactSpan, Resolution, 
 from services.writer.steps.entities import differ, require
 from services.writer.steps.timelines import Timelines
 from services.writer.store import Key, Row, Store
+from shared.labels import is_restricting
 from shared.timestamps import from_microseconds, to_microseconds
 
 
@@ -61,6 +62,8 @@ class WrittenFacts(NamedTuple):
 
     facts: dict[Key, StoredFact]
     refusals: list[Refusal]
+    restated: set[Key]
+    """Facts that were there, and are hidden by labels of their own, or were."""
 
 
 async def write_facts(store: Store, projections: Sequence[Projection], timelines: Timelines) -> WrittenFacts:
@@ -73,7 +76,8 @@ async def write_facts(store: Store, projections: Sequence[Projection], timelines
     stored, statements = await _connected(store, after, _spoken_of(projections))
     written = await _settled(store, before | stored, stored | after, statements, timelines)
     inserted = {key: written.facts.get(key, fact) for key, fact in after.items() if before[key] is fact}
-    return WrittenFacts(inserted | written.facts, written.refusals)
+    restated = {key for key in after.keys() - inserted.keys() if _is_restricted(before[key], after[key])}
+    return WrittenFacts(inserted | written.facts, written.refusals, restated)
 
 
 async def settle_facts(store: Store, keys: Iterable[Key], timelines: Timelines) -> WrittenFacts:
@@ -108,7 +112,7 @@ async def _settled(
         (namespace, each.old_fact_id, each.new_fact_id, each.stamp.observation_id, refused)
         for namespace, each, refused in refusals
     )
-    return WrittenFacts(changed, refusals)
+    return WrittenFacts(changed, refusals, set())
 
 
 async def _merged(
@@ -131,6 +135,10 @@ async def _merged(
 def fresh_facts(projections: Iterable[Projection]) -> dict[Key, StoredFact]:
     """The facts of projections as they are where none is stored and no statement speaks of any."""
     return {key: _first(said) for key, said in _by_key(projections).items()}
+
+
+def _is_restricted(*states: StoredFact) -> bool:
+    return any(is_restricting(label) for state in states for label in state.scopes)
 
 
 def _first(writes: Sequence[FactWrite]) -> StoredFact:

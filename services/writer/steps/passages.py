@@ -39,11 +39,13 @@ class Wanted:
     passages: dict[Owner, list[tuple[Passage, bool]]] = field(default_factory=dict)
     # Owners whose passages stay, but for what they repeat of their entity.
     mirrored: dict[Key, EntityState] = field(default_factory=dict)
+    # Facts that other callers may see now than their passages tell.
+    relabelled: set[Key] = field(default_factory=set)
 
     def owners(self) -> list[Owner]:
         """All owners that are touched, sorted."""
         repeating = {(namespace, kind, key) for namespace, key in self.mirrored for kind in (CHUNK, RECORD)}
-        return sorted(self.passages.keys() | repeating)
+        return sorted(self.passages.keys() | repeating | {(namespace, FACT, key) for namespace, key in self.relabelled})
 
 
 def wanted_passages(
@@ -75,7 +77,9 @@ async def write_passages(store: PassageStore, wanted: Wanted, undescribed: Abstr
 
     Entities that were `undescribed` have no passages yet.
     """
-    if all(kind != FACT and (namespace, key) in undescribed for namespace, kind, key in wanted.passages):
+    if not wanted.relabelled and all(
+        kind != FACT and (namespace, key) in undescribed for namespace, kind, key in wanted.passages
+    ):
         # Most writes. A vector of an equal text is found by the embedding loop.
         await store.insert_passages(passage_rows(wanted.passages))
         return
@@ -83,6 +87,8 @@ async def write_passages(store: PassageStore, wanted: Wanted, undescribed: Abstr
     passages = {owner: each for owner, each in wanted.passages.items() if not _is_outdated(owner, each, present)}
     written = await store.upsert_passages(passage_rows(passages))
     mirrored = await store.mirror_entities(_mirrored(wanted.mirrored))
+    # Behind the locks: who may see a fact, another may have been changing until then.
+    mirrored += await store.mirror_fact_labels(sorted(wanted.relabelled))
     reworded = {
         (row["namespace"], row["passage_id"]): row["embedding_hash"]
         for row in written

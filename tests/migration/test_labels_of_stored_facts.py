@@ -1,0 +1,56 @@
+"""OP-6, AC-4, AC-6: facts that are stored already tell who sees them, with their vectors, after an upgrade."""
+
+import asyncio
+import shutil
+from pathlib import Path
+
+from shared.schema.migrate import MIGRATIONS, migrate
+from tests.conftest import execute
+from tests.integration.writing import query
+
+TABLE = "vectors_" + "a" * 24
+BEFORE = "0027"
+# Of each subject one fact: at an open end, at a hidden one, with hidden evidence.
+STORED = f"""
+SELECT create_vector_table('{TABLE}', 3);
+INSERT INTO embedding_spaces
+    (fingerprint, model, revision, query_prefix, passage_prefix, pooling, dimension, normalized, table_name, state)
+VALUES ('fp-{"a" * 24}', 'm', 'r', '', '', 'mean', 3, true, '{TABLE}', 'active');
+INSERT INTO observations
+    (namespace, observation_id, content_hash, source_system, kind, occurred_at, message, status, restricting)
+VALUES ('n', 'open', '', '', 'note', now(), '', 2, '{{}}'), ('n', 'closed', '', '', 'note', now(), '', 2, '{{role:a}}');
+INSERT INTO entities (namespace, natural_key, last_seen_at, restricting)
+VALUES ('n', 'person:1', now(), '{{}}'), ('n', 'person:2', now(), '{{role:b}}'), ('n', 'person:3', now(), '{{}}');
+INSERT INTO facts
+    (namespace, fact_id, subject_key, predicate, object_type, object_text, object, observed_at, evidence, confidence,
+    sentence, restricting)
+SELECT 'n', 'fact-' || n, 'person:' || n, 'SAID', 'text', '', '', now(), 4, 1, 'said',
+    CASE n WHEN 3 THEN '{{role:a,role:c}}'::text[] ELSE '{{}}' END
+FROM generate_series(1, 3) AS n;
+INSERT INTO fact_evidence (namespace, fact_id, observation_id, occurred_at, evidence, confidence)
+SELECT namespace, fact_id, CASE fact_id WHEN 'fact-3' THEN 'closed' ELSE 'open' END, now(), 4, 1 FROM facts;
+INSERT INTO passages (namespace, kind, owner_key, text, token_count, embedding_hash, occurred_at, restricting)
+SELECT namespace, 2, fact_id, sentence, 1, 'h', now(), restricting FROM facts;
+INSERT INTO {TABLE}
+SELECT namespace, passage_id, embedding_hash, kind, restricting, applies, hidden, '[1,2,3]' FROM passages;
+"""
+SHOWN = f"""
+SELECT owner_key, p.restricting, v.restricting AS of_vector, v.label_set
+FROM passages AS p JOIN {TABLE} AS v USING (namespace, passage_id) ORDER BY owner_key
+"""
+
+
+async def test_stored_facts_tell_who_sees_them(empty_dsn: str, tmp_path: Path) -> None:
+    """OP-6, AC-6: by their ends and evidence, too, and what finds sets of labels tells them apart."""
+    for path in MIGRATIONS.glob("*.sql"):
+        if path.name < BEFORE:
+            await asyncio.to_thread(shutil.copy, path, tmp_path)
+    await migrate(empty_dsn, timeout_s=60, folder=tmp_path)
+    await execute(empty_dsn, STORED)
+
+    await migrate(empty_dsn, timeout_s=60)
+
+    rows = await query(empty_dsn, SHOWN)
+    assert [row["restricting"] for row in rows] == [[], ["&", "role:b"], ["&", "role:a"]]
+    assert [row["of_vector"] for row in rows] == [row["restricting"] for row in rows]
+    assert len({row["label_set"] for row in rows}) == 3
