@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Sequence
+from collections.abc import Sequence
 from itertools import combinations, permutations
 from random import Random
 from typing import Any
@@ -59,11 +59,10 @@ async def test_whoever_sees_the_fact_sees_the_rest(dsn: str, database: Database)
 
 
 @pytest.fixture
-async def vectors(dsn: str) -> AsyncIterator[str]:
+async def vectors(dsn: str) -> str:
     """A table of vectors, so that what is written has one to follow."""
     async with seeding(dsn) as seed:
-        table = await seed.space("fp-" + "e" * 24, 2)
-    yield table
+        return await seed.space("fp-" + "e" * 24, 2)
 
 
 async def said(database: Database, *observations: Observation) -> None:

@@ -29,7 +29,6 @@ from tests.integration.configuring import enabled
 from tests.integration.writing import NAMESPACE, STATE, observation_id
 from tests.property.streams import Delivery
 
-
 MISLABELLED = """
 SELECT mirrored.* FROM (SELECT array_agg(namespace) AS names, array_agg(fact_id) AS ids FROM facts) AS every
     CROSS JOIN LATERAL mirror_fact_labels(every.names, every.ids) AS mirrored
@@ -163,7 +162,7 @@ class Place:
         return (await digest(ReadContext(Store(self.writers[0]), view, timeout_s=60))).digest
 
     async def state(self) -> dict[str, list[str]]:
-        """As `writing.state`, on a connection that is open already. In every state passages tell who sees facts (AC-6)."""
+        """As `writing.state`, on a connection that is open already. Passages tell in each who sees facts (AC-6)."""
         async with self.writers[0].connection() as connection:
             assert not await connection.fetch(MISLABELLED)
             return {
