@@ -284,7 +284,12 @@ def _about_asked(words: Ranking, nearest: Ranking, *, asked_in_latin: bool) -> f
         return None
     lists = {Signal.LEXICAL: words, Signal.VECTOR: nearest}
     best = fuse(lists, asked_in_latin=asked_in_latin, limit=tuning.PERSON_FIELD)
-    return about_asked([Said(*told, text or "") for *told, text in best.columns("author_key", "is_by_named", "said")])
+    return about_asked(
+        [
+            Said(each.score, each.candidate.author_key, each.candidate.is_by_named, each.candidate.said or "")
+            for each in best
+        ]
+    )
 
 
 async def _has_no_vectors(snapshot: Snapshot, space: SearchSpace, candidates: Candidates) -> bool:
