@@ -16,9 +16,10 @@ class SimulatedLoop(asyncio.SelectorEventLoop):
 
     def _run_once(self):
         if not self._ready:
-            if not self._scheduled:
+            due = min((each.when() for each in self._scheduled if not each.cancelled()), default=None)
+            if due is None:
                 raise AssertionError("nothing will ever happen any more")
-            self.now = max(self.now, self._scheduled[0]._when)
+            self.now = max(self.now, due)
         super()._run_once()
 
 
