@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import numpy as np
 from hypothesis import given
 from hypothesis import strategies as st
 
+from services.reader.candidates import Candidates
 from services.reader.retrieval import tuning
 from services.reader.retrieval.neighbors import MOST, by_neighbors
+from services.reader.retrieval.ranking import Ranking
 from services.reader.rows import Candidate
 
 FIRST, SECOND = tuning.NEIGHBOR_WEIGHTS
@@ -37,7 +40,13 @@ def turn(place: int, *, leads: bool = True, question: bool = False, stream: str 
 
 
 def gains(candidates: list[Candidate], scores: dict[int, float]) -> dict[int, float]:
-    return {each.candidate.passage_id: round(each.raw * MOST, 6) for each in by_neighbors(candidates, scores)}
+    return {each.candidate.passage_id: round(each.raw * MOST, 6) for each in around(candidates, scores)}
+
+
+def around(candidates: list[Candidate], scores: dict[int, float]) -> Ranking:
+    """The signal, of scores by passage."""
+    found = Candidates.of(candidates)
+    return by_neighbors(found, np.array([scores.get(each, 0.0) for each in found.passage_ids]))
 
 
 def test_what_is_next_to_a_hit_gains() -> None:
@@ -69,6 +78,6 @@ def test_a_pair_counts_once_for_each() -> None:
 def test_order_does_not_matter(order: list[int], scores: list[float]) -> None:
     """RE-8: whatever the order in which the database gives them; a share never exceeds 1."""
     turns = [turn(place, question=place % 3 == 0, leads=place % 2 == 0) for place in range(8)]
-    found = by_neighbors([turns[place] for place in order], dict(enumerate(scores)))
-    assert found == by_neighbors(turns, dict(enumerate(scores)))
+    found = around([turns[place] for place in order], dict(enumerate(scores)))
+    assert found == around(turns, dict(enumerate(scores)))
     assert all(0.0 < each.share <= 1.0 for each in found)

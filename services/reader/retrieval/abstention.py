@@ -10,7 +10,7 @@ from statistics import fmean
 
 from services.reader.retrieval import tuning
 from services.reader.retrieval.lexical import coverage
-from services.reader.retrieval.ranking import Ranked
+from services.reader.retrieval.ranking import Ranked, Ranking
 
 _DIGITS = 6
 _NO_THRESHOLDS: Mapping[str, float] = {}
@@ -81,7 +81,7 @@ class Judgement:
 
 def gathered(
     words: Sequence[Ranked] | None,
-    nearest: Sequence[Ranked] | None,
+    nearest: Ranking | None,
     *,
     fingerprint: str = "",
     length: float = 1.0,
@@ -98,7 +98,7 @@ def gathered(
     first = nearest[0].candidate
     return Evidence(
         fingerprint=fingerprint,
-        cosines=tuple(place.raw for place in nearest[: tuning.GAP_FIELD]),
+        cosines=tuple(nearest.raws[: tuning.GAP_FIELD].tolist()),
         length=length,
         asked_in_latin=asked_in_latin,
         is_across=first.is_latin != asked_in_latin,

@@ -8,20 +8,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from itertools import repeat
 from typing import NamedTuple
 
 _WORD = re.compile(r"[^\W_]+")
 
 # Words by which one speaks of oneself, and of whom one speaks to.
-_SELF = frozenset(
-    _WORD.findall("i me my mine we our я меня мне мной мною мой моя моё мое мои моего моей моих моему моим мою моими")
+_SELF = "i me my mine we our я меня мне мной мною мой моя моё мое мои моего моей моих моему моим мою моими"
+_OTHER = (
+    "you your yours ты тебя тебе тобой тобою твой твоя твоё твое твои твоего твоей твоих твоему твоим твою"
+    " вы вас вам вами ваш ваша ваше ваши вашего вашей ваших вашему вашим вашу"
 )
-_OTHER = frozenset(
-    _WORD.findall(
-        "you your yours ты тебя тебе тобой тобою твой твоя твоё твое твои твоего твоей твоих твоему твоим твою"
-        " вы вас вам вами ваш ваша ваше ваши вашего вашей ваших вашему вашим вашу"
-    )
-)
+_WHOM = dict.fromkeys(_OTHER.split(), 1) | dict.fromkeys(_SELF.split(), -1)
 
 
 class Said(NamedTuple):
@@ -58,10 +56,4 @@ def _is_about_named(said: Said) -> bool:
 
 def _is_of_the_other(text: str) -> bool:
     """Whether a turn speaks more of whom it is said to than of who says it."""
-    balance = 0
-    for word in _WORD.findall(text.casefold()):
-        if word in _OTHER:
-            balance += 1
-        elif word in _SELF:
-            balance -= 1
-    return balance > 0
+    return sum(map(_WHOM.get, _WORD.findall(text.casefold()), repeat(0))) > 0

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
-from typing import NamedTuple, TypeAlias, overload
+from typing import Any, NamedTuple, TypeAlias, overload
 
 import numpy as np
 
@@ -39,6 +39,17 @@ class SignalScore(NamedTuple):
     raw: float
     contribution: float
     rank: int
+
+
+class Blended(NamedTuple):
+    """Candidates with what they gain from several signals together."""
+
+    candidates: Candidates
+    totals: Numbers
+
+    def by_passage(self) -> dict[int, float]:
+        """The sums, by passage."""
+        return dict(zip(self.candidates.passage_ids, self.totals.tolist(), strict=True))
 
 
 class Field:
@@ -114,6 +125,12 @@ class Order(Sequence[Fused]):
     def __iter__(self) -> Iterator[Fused]:
         return (self[place] for place in range(len(self)))
 
+    def columns(self, *names: str) -> Iterator[tuple[Any, ...]]:
+        """Of each its score, and these fields of its candidate."""
+        columns = [self._candidates.column(name) for name in names]
+        for place, score in zip(self._places, self._scores, strict=True):
+            yield (score, *(column[place] for column in columns))
+
 
 def fuse(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool, limit: int | None = None) -> Order:
     """The candidates of the lists, best first, all or as many as `limit`; equal scores in the order of their keys.
@@ -167,10 +184,10 @@ def weights(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool) -> di
     return weighed
 
 
-def blended(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool) -> dict[int, float]:
-    """Sums of the signals' shares by their weights, by passage."""
+def blended(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool) -> Blended:
+    """The candidates of the lists, and of each the sum of the signals' shares by their weights."""
     candidates, totals, _ = _totals(lists, weights(lists, blend, asked_in_latin=asked_in_latin))
-    return dict(zip(candidates.passage_ids, totals.tolist(), strict=True))
+    return Blended(candidates, totals)
 
 
 def _totals(lists: Lists, weighed: Mapping[Signal, float]) -> tuple[Candidates, Numbers, Flags]:

@@ -49,7 +49,7 @@ class GraphSearch:
         # The walk costs round trips, which a namespace without a graph is spared. Where what it begins from is part of
         # the answer, edges that the caller may not see are none.
         if self.space.has_edges and (not self.is_alone or await snapshot.has_visible_edges()):
-            scores = blended(lists, blend, asked_in_latin=asked_in_latin)
+            scores = blended(lists, blend, asked_in_latin=asked_in_latin).by_passage()
             named = await spoken_of(snapshot, self.query) if self.space.has_packs else []
             begun = beginnings(candidates, scores, named, begun_told=self.is_alone)
             found = by_graph(await self._walked(snapshot, begun, greatest_distance(lists[Signal.VECTOR])), candidates)

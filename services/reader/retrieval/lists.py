@@ -22,8 +22,7 @@ def found_by_each(mode: Mode, candidates: Candidates, blend: Blend, *, asked_in_
     if Signal.TRIGRAM in wanted:
         lists[Signal.TRIGRAM] = by_likeness(candidates)
     if Signal.NEIGHBOR in wanted:
-        scores = blended(lists, blend, asked_in_latin=asked_in_latin)
-        lists[Signal.NEIGHBOR] = by_neighbors(candidates, scores)
+        lists[Signal.NEIGHBOR] = by_neighbors(*blended(lists, blend, asked_in_latin=asked_in_latin))
     if Signal.TIME in wanted:
         lists[Signal.TIME] = by_time(candidates)
     if Signal.AUTHOR in wanted:

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator
 
 import numpy as np
 
 from services.reader.candidates import Candidates, Numbers
 from services.reader.retrieval import tuning
 from services.reader.retrieval.ranking import Places, Ranking, ranked
-from services.reader.rows import Candidate
 
 MOST = 2 * sum(tuning.NEIGHBOR_WEIGHTS) + tuning.ANSWER_WEIGHT + tuning.STREAM_WEIGHT
 """What is gained where all around has the best score."""
@@ -17,15 +16,13 @@ MOST = 2 * sum(tuning.NEIGHBOR_WEIGHTS) + tuning.ANSWER_WEIGHT + tuning.STREAM_W
 _NOBODY = -1
 
 
-def by_neighbors(candidates: Iterable[Candidate], scores: Mapping[int, float]) -> Ranking:
+def by_neighbors(found: Candidates, own: Numbers) -> Ranking:
     """The candidates around which something was found; the raw score is the weighed mean of what is around.
 
-    `scores`: of the other signals together, by passage. The neighbours of those count that lead a list; what is next to
-    one of them counts for both. An answer gains from the question right before it, and all that is said in a stream
-    from the best that is said there.
+    `own`: the scores of each by the other signals together. The neighbours of those count that lead a list; what is
+    next to one of them counts for both. An answer gains from the question right before it, and all that is said in a
+    stream from the best that is said there.
     """
-    found = Candidates.of(candidates)
-    own = np.array([scores.get(each, 0.0) for each in found.passage_ids])
     gained = np.round((_of_streams(found, own) + _of_pairs(found, own)) / MOST, 9)
     return ranked(found, gained > 0, gained)
 
@@ -47,7 +44,7 @@ def _of_pairs(found: Candidates, own: Numbers) -> Numbers:
 def _pairs(found: Candidates) -> Iterator[tuple[Places, Places]]:
     """Candidates that stand beside each other in a stream, and then those that one passage parts: earlier and later."""
     after = np.array([found.places.get(each, _NOBODY) for each in found.column("next_said")], dtype=np.intp)
-    between = np.array(found.column("said_between"), dtype=np.intp)
+    between = found.integers("said_between")
     beside = np.flatnonzero((after != _NOBODY) & (between == 0))
     yield beside, after[beside]
     parted = np.flatnonzero((after != _NOBODY) & (between == 1))

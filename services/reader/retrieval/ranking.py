@@ -61,13 +61,22 @@ class Ranking(Sequence[Ranked]):
 
     def score_of(self, passage_id: int) -> tuple[float, float, int] | None:
         """Raw score, share and rank of a passage; None where it is not in the list."""
-        return self._scores.get(passage_id)
+        place = self.candidates.places.get(passage_id)
+        rank = 0 if place is None else self._ranks[place]
+        return (self._told[0][rank - 1], self._told[1][rank - 1], rank) if rank else None
 
     @cached_property
-    def _scores(self) -> dict[int, tuple[float, float, int]]:
-        ids = self.candidates.passage_ids
-        scores = zip(self.raws.tolist(), self.shares.tolist(), range(1, len(self) + 1), strict=True)
-        return {ids[place]: score for place, score in zip(self.order.tolist(), scores, strict=True)}
+    def _ranks(self) -> list[int]:
+        """Of each candidate its rank; 0: it is not in the list."""
+        ranks = np.zeros(len(self.candidates), dtype=np.intp)
+        ranks[self.order] = np.arange(1, len(self) + 1)
+        found: list[int] = ranks.tolist()
+        return found
+
+    @cached_property
+    def _told(self) -> tuple[list[float], list[float]]:
+        """Raw scores and shares, by rank."""
+        return self.raws.tolist(), self.shares.tolist()
 
 
 def ranked(

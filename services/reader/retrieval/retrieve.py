@@ -284,12 +284,8 @@ def _about_asked(words: Ranking, nearest: Ranking, *, asked_in_latin: bool) -> f
         return None
     lists = {Signal.LEXICAL: words, Signal.VECTOR: nearest}
     best = fuse(lists, asked_in_latin=asked_in_latin, limit=tuning.PERSON_FIELD)
-    return about_asked(
-        [
-            Said(each.score, each.candidate.author_key, each.candidate.is_by_named, each.candidate.said or "")
-            for each in best
-        ]
-    )
+    told = best.columns("author_key", "is_by_named", "said")
+    return about_asked([Said(score, author_key, is_named, text or "") for score, author_key, is_named, text in told])
 
 
 async def _has_no_vectors(snapshot: Snapshot, space: SearchSpace, candidates: Candidates) -> bool:
