@@ -16,6 +16,7 @@ import os
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -168,7 +169,7 @@ def _overloaded(bench: Bench, measured: Sequence[Measured]) -> tuple[list[Gate],
     limits = judging.limits()
     normal = next(each for each in measured if each.profile == "search")
     before = latencies(normal.ok_seconds)
-    rate = max(1, math.ceil(normal.ok_per_second * limits.overload_rate))
+    rate = max(1, math.ceil(normal.ok_per_second * limits.rate))
     say(f"overload: {rate} searches a second")
     seen = overload(bench, rate, bench.slice_s * _OVERLOAD_SLICES, before.p50 * _CALM)
     figures = {
@@ -176,10 +177,10 @@ def _overloaded(bench: Bench, measured: Sequence[Measured]) -> tuple[list[Gate],
         "statuses": dict(seen.report.statuses),
         "errors": seen.report.errors,
         "probes": len(seen.probes),
-        "accepted_p95_s": latencies(seen.report.ok_seconds).p95,
+        "accepted_s": asdict(latencies(seen.report.ok_seconds)),
         "recovery_s": seen.recovery_s,
     }
-    return list(judging.of_overload(seen, before.p95, limits)), figures
+    return list(judging.of_overload(seen, before, limits)), figures
 
 
 if __name__ == "__main__":

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from statistics import median
 
 from load.ghz import OK, Report
-from load.measures import latencies
+from load.measures import Latencies, latencies
 
 REFUSED = "ResourceExhausted"
 _LONGEST_DELAY_S = 60.0
@@ -106,11 +106,11 @@ def delays(probes: Sequence[Probe]) -> Gate:
     return Gate("overload", "RetryInfo", shown, "at least one refused, each with it", bool(refused) and not bad)
 
 
-def accepted_latency(report: Report, normal_p95_s: float, limit: float) -> Gate:
-    """What is let in during an overload is answered as fast as ever, by a ratio."""
-    found = latencies(report.ok_seconds).p95 / max(normal_p95_s, 1e-9)
+def accepted_latency(share: str, report: Report, normal: Latencies, limit: float) -> Gate:
+    """What is let in during an overload is answered as fast as ever: `p50` or `p95` over that without."""
+    found = getattr(latencies(report.ok_seconds), share) / _known(normal, share)
     wanted = f"at most {limit:g} of that without overload"
-    return Gate("overload", "p95 of the accepted", _number(found), wanted, found <= limit)
+    return Gate("overload", f"{share} of the accepted", _number(found), wanted, found <= limit)
 
 
 def recovered(seconds: float, limit_s: float) -> Gate:

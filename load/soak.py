@@ -72,10 +72,10 @@ def _soaked(bench: Bench, seconds: float, overload_s: float) -> dict[str, Any]:
     say(f"soak: {seconds:.0f} s of {at} calls a second")
     found, steady, points = _steady(bench, at, seconds)
     search_s = latencies(steady["search"].ok_seconds)
-    rate = math.ceil(per_second["search"] * judging.limits().overload_rate)
+    rate = math.ceil(per_second["search"] * judging.limits().rate)
     say(f"overload: {overload_s:.0f} s of {rate} searches a second")
     beyond = overload(bench, rate, overload_s, search_s.p50 * _CALM)
-    found += judging.of_overload(beyond, search_s.p95, judging.limits())
+    found += judging.of_overload(beyond, search_s, judging.limits())
     return _told(found, per_second, steps) | _shown(at, steady, points, beyond)
 
 
@@ -153,7 +153,6 @@ def _told(found: Sequence[Gate], per_second: Mapping[str, float], steps: Sequenc
 def _shown(
     at: Mapping[str, int], steady: Mapping[str, Report], points: Sequence[tuple[float, Held]], beyond: Overload
 ) -> dict[str, Any]:
-    accepted = latencies(beyond.report.ok_seconds)
     return {
         "rates": dict(at),
         "steady": {
@@ -164,7 +163,7 @@ def _shown(
         "overload": {
             "statuses": dict(beyond.report.statuses),
             "errors": beyond.report.errors,
-            "accepted_p95_s": accepted.p95,
+            "accepted_s": asdict(latencies(beyond.report.ok_seconds)),
             "recovery_s": beyond.recovery_s,
         },
     }

@@ -9,6 +9,7 @@ import pytest
 from load import gates
 from load.gates import Probe, Turn
 from load.ghz import Call, Report
+from load.measures import latencies
 
 REFUSED = "ResourceExhausted"
 
@@ -131,11 +132,14 @@ def test_delays() -> None:
     assert not gates.delays([]).passed
 
 
-def test_accepted_latency() -> None:
+@pytest.mark.parametrize("share", ["p50", "p95"])
+def test_accepted_latency(share: str) -> None:
     """OP-5: what is let in does not wait far longer than without an overload."""
-    assert gates.accepted_latency(report(*[0.5] * 10, others=[REFUSED] * 90), 0.1, 6).passed
-    assert not gates.accepted_latency(report(*[0.7] * 10, others=[REFUSED] * 90), 0.1, 6).passed
-    assert not gates.accepted_latency(report(others=[REFUSED] * 90), 0.1, 6).passed
+    normal = latencies([0.1])
+    assert gates.accepted_latency(share, report(*[0.5] * 10, others=[REFUSED] * 90), normal, 6).passed
+    assert not gates.accepted_latency(share, report(*[0.7] * 10, others=[REFUSED] * 90), normal, 6).passed
+    assert not gates.accepted_latency(share, report(others=[REFUSED] * 90), normal, 6).passed
+    assert not gates.accepted_latency(share, report(*[0.5] * 10), latencies([]), 6).passed
 
 
 def test_recovery() -> None:

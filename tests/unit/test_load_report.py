@@ -162,8 +162,8 @@ def test_gates_of_an_overload_that_was_let_in() -> None:
     """OP-5: a system that takes everything in and lets it wait fails."""
     calls = Report("search", "a.B/C", 2.0, [Call(0, 9.0, "OK")] * 20)
     seen = Overload(calls, [], calls.statuses, calls.statuses, recovery_s=20.0)
-    failed = [each.name for each in of_overload(seen, 0.1, known_limits()) if not each.passed]
-    assert failed == ["refusals", "RetryInfo", "p95 of the accepted", "recovery"]
+    failed = [each.name for each in of_overload(seen, latencies([0.1]), known_limits()) if not each.passed]
+    assert failed == ["refusals", "RetryInfo", "p50 of the accepted", "p95 of the accepted", "recovery"]
 
 
 def test_rates() -> None:
