@@ -2,8 +2,10 @@
 
 Schema, statement and settings are those of the raw SQL, "hybrid in one statement, tuned, no gRPC", that the bars were
 taken from: a GIN index over words, an HNSW index over all vectors (m 16, ef_construction 64, ef_search 100, iterative
-scans in relaxed order), custom plans, vectors bound in binary, asyncpg. It knows no labels, no time, no neighbours and
-no abstention. `raw_search` is the same thought on the product's own tables.
+scans in relaxed order), custom plans, vectors bound in binary. So is the way to it: `fetch` of a pool of eight
+connections of asyncpg, which takes one for each search, finds the statement in its cache, and resets the session before
+it gives the connection back; so the settings are those that the connection was opened with. It knows no labels, no
+time, no neighbours and no abstention. `raw_search` is the same thought on the product's own tables, without a pool.
 """
 
 from __future__ import annotations
@@ -18,6 +20,8 @@ from bench.raw_search import SETTINGS
 from shared.statements import load_statements
 
 DATABASE = "raw_hybrid"
+CONNECTIONS = 8
+"""Of the pool."""
 _BLOCK = 5000
 # A graph of 1,000,000 vectors; one that does not fit takes several times as long to build.
 _BUILD_MEMORY = "2GB"
@@ -66,37 +70,37 @@ async def make_table(connection: asyncpg.Connection) -> None:
 
 
 class RawHybrid:
-    """A connection to the table that `build` or `make_table` made."""
+    """A pool of connections to the table that `build` or `make_table` made."""
 
-    def __init__(self, connection: asyncpg.Connection, statement: asyncpg.prepared_stmt.PreparedStatement) -> None:
-        self._connection = connection
-        self._statement = statement
+    def __init__(self, pool: asyncpg.Pool) -> None:
+        self._pool = pool
 
     @classmethod
     async def connect(cls, dsn: str, database: str | None = DATABASE) -> RawHybrid:
-        """Opens it, with the statement prepared; None: in the database that the DSN names."""
-        connection = await _connected(dsn, database=database)
-        # The extension is loaded by its first use only, and knows its settings from then on.
-        await connection.execute("LOAD 'vector'")
-        for name, value in SETTINGS.items():
-            await connection.execute("SELECT set_config($1, $2, false)", name, value)
-        statement = await connection.prepare(_SQL.raw_hybrid)
-        # Preparing leaves a transaction open, which would hold the table's lock until the first search.
-        await connection.execute("SELECT")
-        return cls(connection, statement)
+        """Opens it; None: in the database that the DSN names."""
+        return cls(
+            await asyncpg.create_pool(
+                dsn,
+                database=database,
+                min_size=CONNECTIONS,
+                max_size=CONNECTIONS,
+                init=set_codec,
+                server_settings=SETTINGS,
+            )
+        )
 
     async def search(self, namespace: str, text: str, vector: bytes, limit: int = 10) -> Sequence[asyncpg.Record]:
         """The best `limit`, at most 50; `vector` is a halfvec in binary form. This is what is timed."""
         words = " | ".join(dict.fromkeys(_WORD.findall(text.lower()))) or "nothing"
-        return list(await self._statement.fetch(namespace, vector, words, limit))
+        return list(await self._pool.fetch(_SQL.raw_hybrid, namespace, vector, words, limit))
 
     async def close(self) -> None:
         """Closes it."""
-        await self._connection.close()
+        await self._pool.close()
 
 
-async def _connected(dsn: str, database: str | None = None) -> asyncpg.Connection:
-    connection: asyncpg.Connection = await asyncpg.connect(dsn, database=database)
+async def _connected(dsn: str) -> asyncpg.Connection:
+    connection: asyncpg.Connection = await asyncpg.connect(dsn)
     await set_codec(connection)
     return connection
 

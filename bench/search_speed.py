@@ -4,9 +4,10 @@ usage: python -m bench.search_speed DIR [--rounds N] [--questions N] [--json]
 
 Starts a Postgres and one process for each service, loads the folder, and asks its questions in rounds: each question in
 turn by Search, by CompileContext, by `raw_hybrid` (raw: a table of its own, as the bars were set) and by `raw_search`
-(own: the product's own tables, with their indexes by namespace), these two on connections of their own without gRPC, so
-that all see the same machine; then with 8 clients at once, each by turns. Vectors of queries are remembered by the
-reader, as they are bound for the raw statements: embedding is measured elsewhere.
+(own: the product's own tables, with their indexes by namespace), these two without gRPC, the one by a pool of 8
+connections, the other on connections of its own, so that all see the same machine; then with 8 clients at once, each by
+turns. Vectors of queries are remembered by the reader, as they are bound for the raw statements: embedding is measured
+elsewhere.
 
 With --json one object: `search_p50_ms`, `search_p95_ms`, `context_p50_ms`, `raw_p50_ms`, `own_p50_ms`, `search_ratio`
 (p50 to raw), `search_own_ratio` (to own), `context_ratio` (to Search), `search_per_second`, `raw_per_second`,
@@ -110,10 +111,9 @@ async def _measure(
     async with AsyncExitStack() as stack:
         await build(dsn)
         await databases.analyze(dsn)
-        raws = [await RawHybrid.connect(dsn) for _ in range(CLIENTS)]
+        hybrid = await RawHybrid.connect(dsn)
+        stack.push_async_callback(hybrid.close)
         owns = [await RawSearch.connect(dsn) for _ in range(CLIENTS)]
-        for connection in raws:
-            stack.push_async_callback(connection.close)
         for own_connection in owns:
             stack.push_async_callback(own_connection.close)
         words = [await owns[0].words(question.text) for question in questions]
@@ -133,9 +133,8 @@ async def _measure(
             )
 
         def raw(client: int) -> Call:
-            return lambda number: raws[client].search(
-                questions[number].namespace, questions[number].text, vectors[number]
-            )
+            # Whoever asks takes a connection of the one pool.
+            return lambda number: hybrid.search(questions[number].namespace, questions[number].text, vectors[number])
 
         def own(client: int) -> Call:
             return lambda number: owns[client].search(questions[number].namespace, words[number], vectors[number])

@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import asyncio
 import struct
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Sequence
 
 import asyncpg
 
 from bench.peers.known_texts import DIMENSION
 from bench.peers.peer import CannotBeAsked, Hit, Item, Peer
-from bench.raw_hybrid import RawHybrid, make_table, set_codec
+from bench.raw_hybrid import CONNECTIONS, RawHybrid, make_table, set_codec
 
-_CONNECTIONS = 8
 _HALFVEC = struct.Struct(f">HH{DIMENSION}e")
 _INSERT = """INSERT INTO raw_chunks (namespace, external_id, body, embedding)
     SELECT * FROM unnest($1::text[], $2::text[], $3::text[], $4::halfvec[]) ON CONFLICT DO NOTHING"""
@@ -33,10 +30,8 @@ class Adapter(Peer):
         await connection.execute("CREATE EXTENSION vector")
         await make_table(connection)
         await connection.close()
-        self._pool = await asyncpg.create_pool(self.setting.dsn, min_size=_CONNECTIONS, init=set_codec)
-        self._searching: asyncio.Queue[RawHybrid] = asyncio.Queue()
-        for _ in range(_CONNECTIONS):
-            self._searching.put_nowait(await RawHybrid.connect(self.setting.dsn, database=None))
+        self._pool = await asyncpg.create_pool(self.setting.dsn, min_size=CONNECTIONS, init=set_codec)
+        self._hybrid = await RawHybrid.connect(self.setting.dsn, database=None)
 
     async def reset(self) -> None:
         """Empties the table."""
@@ -55,8 +50,7 @@ class Adapter(Peer):
 
     async def search(self, namespace: str, text: str, limit: int, *, relevant: bool = False) -> list[Hit]:
         """The hybrid; it knows no threshold."""
-        async with self._connection() as connection:
-            return _hits(await connection.search(namespace, text, self._vector(text), limit))
+        return _hits(await self._hybrid.search(namespace, text, self._vector(text), limit))
 
     async def search_words(self, namespace: str, text: str, limit: int) -> list[Hit]:
         """By the index of words alone."""
@@ -80,17 +74,8 @@ class Adapter(Peer):
 
     async def close(self) -> None:
         """Closes the connections."""
-        while not self._searching.empty():
-            await self._searching.get_nowait().close()
+        await self._hybrid.close()
         await self._pool.close()
-
-    @asynccontextmanager
-    async def _connection(self) -> AsyncIterator[RawHybrid]:
-        connection = await self._searching.get()
-        try:
-            yield connection
-        finally:
-            self._searching.put_nowait(connection)
 
     def _vector(self, text: str) -> bytes:
         return _HALFVEC.pack(DIMENSION, 0, *self.setting.embed(text))
