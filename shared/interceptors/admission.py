@@ -53,7 +53,7 @@ class Bounds:
 
 
 UNPOOLED = Bounds(_MOST_RESTING, _MOST_RESTING, _MOST_RESTING)
-"""Of a service that bounds its work by itself."""
+"""Of a service that bounds its work by itself, and has other threads do it."""
 
 
 class _Place:
@@ -140,6 +140,9 @@ class Admission:
             raise _refusal()
 
     async def _until_placed(self) -> None:
+        if self._bounds.fewest >= self._bounds.most:  # whoever is let in has a place, and lengthens no turn
+            self._working += 1
+            return
         waiter = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)
         self._watch_arrivals()

@@ -209,3 +209,17 @@ def test_a_service_that_bounds_its_work_itself_has_all_at_work():
     """OP-1: of the embedder only what takes memory is bounded."""
     world = World(UNPOOLED).live(lambda world: asyncio.gather(*(world.call() for _ in range(UNPOOLED.most + 1))))
     assert (world.most_at_work, len(world.refused)) == (UNPOOLED.most, 1)
+
+
+def test_a_service_that_bounds_its_work_itself_holds_nothing_back():
+    """OP-1, EM-2: calls that come without a gap do not wait for its end: other threads work on them than the loop's."""
+
+    async def life(world):
+        calls = []
+        for _ in range(1000):
+            calls.append(asyncio.create_task(world.call(COST_S)))
+            await asyncio.sleep(0.0005)
+        await asyncio.gather(*calls)
+
+    world = World(UNPOOLED, processors=10**6).live(life)
+    assert [took for _, took in world.accepted] == pytest.approx([COST_S] * 1000)
