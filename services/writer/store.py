@@ -145,7 +145,7 @@ class Store:
         return {(row["namespace"], row["fact_id"]) for row in rows}
 
     async def lock_facts(self, keys: Keys) -> dict[Key, Row]:
-        """Whole rows of the facts that are there, locked."""
+        """Whole rows of the facts that are there, locked; `is_hidden_otherwise` than by their own labels."""
         return {(row["namespace"], row["fact_id"]): row for row in await self._run("lock_facts", keys, 2)}
 
     async def update_facts(self, states: Mapping[Key, Any]) -> None:

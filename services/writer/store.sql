@@ -198,8 +198,11 @@ ON CONFLICT (namespace, fact_id) DO NOTHING
 RETURNING namespace, fact_id;
 
 -- name: lock_facts
--- Whole rows, locked.
-SELECT facts.*
+-- Whole rows, locked, and whether something else than their own labels hides them.
+SELECT facts.*, (
+    SELECT true FROM passages AS p
+    WHERE p.namespace = facts.namespace AND p.kind = 2 AND p.owner_key = facts.fact_id AND p.restricting[1] = '&'
+    LIMIT 1) IS NOT NULL AS is_hidden_otherwise
 FROM facts JOIN unnest($1::text[], $2::text[]) AS given (namespace, fact_id) USING (namespace, fact_id)
 ORDER BY namespace COLLATE "C", fact_id COLLATE "C"
 FOR UPDATE OF facts;

@@ -13,7 +13,7 @@ from services.writer.projection.supersession import OPEN, FactSpan, Resolution, 
 from services.writer.steps.entities import differ, require
 from services.writer.steps.timelines import Timelines
 from services.writer.store import Key, Row, Store
-from shared.labels import is_restricting
+from shared.labels import split
 from shared.timestamps import from_microseconds, to_microseconds
 
 
@@ -63,21 +63,22 @@ class WrittenFacts(NamedTuple):
     facts: dict[Key, StoredFact]
     refusals: list[Refusal]
     restated: set[Key]
-    """Facts that were there, and are hidden by labels of their own, or were."""
+    """Facts that were there and are hidden by other labels of their own now, or by something else than these: they rest
+    on more. Of all others their own labels tell still who sees them."""
 
 
 async def write_facts(store: Store, projections: Sequence[Projection], timelines: Timelines) -> WrittenFacts:
     """Writes the facts of projections with their evidence and the statements about their ends, and lets these and the
     timelines take effect. Facts that are returned stay locked."""
-    before, after = await _merged(store, projections)
+    before, after, otherwise = await _merged(store, projections)
     await store.insert_fact_evidence(evidence_rows(projections))
     await store.insert_supersessions(_supersessions(projections))
     await store.insert_retractions(_retractions(projections))
     stored, statements = await _connected(store, after, _spoken_of(projections))
     written = await _settled(store, before | stored, stored | after, statements, timelines)
     inserted = {key: written.facts.get(key, fact) for key, fact in after.items() if before[key] is fact}
-    restated = {key for key in after.keys() - inserted.keys() if _is_restricted(before[key], after[key])}
-    return WrittenFacts(inserted | written.facts, written.refusals, restated)
+    relabelled = {key for key, fact in after.items() if _hides(fact) != _hides(before[key])}
+    return WrittenFacts(inserted | written.facts, written.refusals, otherwise | relabelled)
 
 
 async def settle_facts(store: Store, keys: Iterable[Key], timelines: Timelines) -> WrittenFacts:
@@ -117,8 +118,9 @@ async def _settled(
 
 async def _merged(
     store: Store, projections: Sequence[Projection]
-) -> tuple[dict[Key, StoredFact], dict[Key, StoredFact]]:
-    """The asserted facts as they are stored, and as they are to be. For those that were inserted, the two are one."""
+) -> tuple[dict[Key, StoredFact], dict[Key, StoredFact], set[Key]]:
+    """The asserted facts as they are stored, and as they are to be; for those that were inserted, the two are one. And
+    those that something else than their own labels hides."""
     writes = _by_key(projections)
     fresh = {key: _first(said) for key, said in writes.items()}
     inserted = await store.insert_facts(fresh)
@@ -129,7 +131,7 @@ async def _merged(
         before[key] = StoredFact.from_row(require(rows, key))
         # Of what was said by evidence that was lost, nothing counts.
         after[key] = fresh[key] if before[key].evidence_lost else _stored(merge_fact(before[key], writes[key]))
-    return before, after
+    return before, after, {key for key, row in rows.items() if row["is_hidden_otherwise"]}
 
 
 def fresh_facts(projections: Iterable[Projection]) -> dict[Key, StoredFact]:
@@ -137,8 +139,8 @@ def fresh_facts(projections: Iterable[Projection]) -> dict[Key, StoredFact]:
     return {key: _first(said) for key, said in _by_key(projections).items()}
 
 
-def _is_restricted(*states: StoredFact) -> bool:
-    return any(is_restricting(label) for state in states for label in state.scopes)
+def _hides(fact: StoredFact) -> list[str]:
+    return split(fact.scopes)[0]
 
 
 def _first(writes: Sequence[FactWrite]) -> StoredFact:
