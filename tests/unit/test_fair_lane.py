@@ -121,6 +121,13 @@ def test_items_of_like_length_share_a_batch():
     assert [sorted(item.tokens for item in batch) for batch in take_all(lane, 200)] == [[9, 10, 10, 11], [90, 95]]
 
 
+def test_those_nearest_in_length_share_a_batch():
+    """EM-2: though those that came before them would fit, too; what is the caller's own goes first."""
+    lane = filled([Item(100), Item(91), Item(92), Item(100, "b"), Item(99), Item(101), Item(100, "c")])
+    assert [item.tokens for item in lane.take(anything, 303)] == [100, 99, 101]
+    assert [item.tokens for item in lane.take(anything, 202)] == [100, 100]
+
+
 def test_a_batch_is_filled_with_what_others_wait_for():
     """EM-2: requests of many callers are batched together."""
     lane = filled(Item(10, caller) for caller in "abcdefgh")
