@@ -13,7 +13,7 @@ from services.reader.compiler.compiling import ContextPack
 from services.reader.compiler.items import Item
 from services.reader.messages import enum_value, optional_time, to_chunk, to_entity, to_fact
 from services.reader.retrieval.abstention import Relevance
-from services.reader.retrieval.fusion import TOLD_DIGITS, SignalScore
+from services.reader.retrieval.fusion import SignalScore
 from services.reader.retrieval.retrieve import Hit, Retrieved
 from services.reader.rows import Origin
 from shared.timestamps import from_datetime
@@ -112,7 +112,7 @@ def add_signals(messages: Any, signals: Sequence[SignalScore]) -> None:
     """Adds what each signal said to a message's `signals`: made in place, for a trace has hundreds."""
     add = messages.add
     for signal, raw, contribution, rank in signals:
-        add(signal=signal, raw=round(raw, TOLD_DIGITS), contribution=round(contribution, TOLD_DIGITS), rank=rank)
+        add(signal=signal, raw=raw, contribution=contribution, rank=rank)
 
 
 def to_provenance_link(origin: Origin) -> retrieval_pb2.ProvenanceLink:

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from itertools import permutations
 
+import numpy as np
 import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
 
 from services.reader.retrieval import tuning
-from services.reader.retrieval.fusion import fuse
+from services.reader.retrieval.fusion import TOLD_DIGITS, fuse, rounded
 from services.reader.retrieval.lexical import by_words
 from services.reader.retrieval.script import is_latin
 from services.reader.retrieval.signals import Signal
@@ -158,3 +161,28 @@ def test_shares_reach_no_further_than_the_field() -> None:
 )
 def test_the_script_of_a_text(text: str, expected: bool) -> None:
     assert is_latin(text) is expected
+
+
+halves = st.integers(-(10**7), 10**7).map(lambda whole: (whole + 0.5) / 10**TOLD_DIGITS)
+
+
+@given(st.lists(st.one_of(st.floats(-1e300, 1e300), st.floats(-1, 1), halves)))
+@example([0.0000005, 2.5e-6, 1.0000005, -0.0, -1e-9, 1e300, 123456.7890125])
+def test_scores_are_rounded_as_one_by_one(values: list[float]) -> None:
+    """RE-8: to the last bit, also in the middle between two."""
+    expected = [round(value, TOLD_DIGITS) for value in values]
+    assert list(map(float.hex, rounded(np.array(values, dtype=np.float64)))) == list(map(float.hex, expected))
+
+
+def test_what_is_told_of_all_is_what_is_told_of_each() -> None:
+    """RE-7: a trace says of a candidate what a hit says of it."""
+    found = fuse(
+        {
+            Signal.LEXICAL: by_words([candidate("a", words=1 / 3, coverage=1), candidate("b", words=1 / 7)]),
+            Signal.VECTOR: by_meaning([candidate("b", distance=1 / 3), candidate("c", distance=2 / 3)]),
+        },
+        asked_in_latin=True,
+    )
+    assert len(found) == 3
+    told = found[0].field.told_of_all()
+    assert [told[each.candidate.passage_id] for each in found] == [each.signals for each in found]

@@ -19,6 +19,7 @@ from services.reader.compiler.reading import ItemReader
 from services.reader.compiler.rendering import rendered_pack
 from services.reader.namespaces import acting
 from services.reader.retrieval import tuning
+from services.reader.retrieval.fusion import Fused
 from services.reader.retrieval.retrieve import Retrieved
 from services.reader.rows import CRITICAL, Filter, ItemKind
 from services.reader.store import Snapshot
@@ -108,7 +109,7 @@ async def compiled(snapshot: Snapshot, found: Retrieved, wanted: Filter, wish: W
     unit, amount = namespace.budget
     budget = wish.budget or Budget(amount, Unit(unit))
     reader = ItemReader(snapshot, found, namespace, wanted, every_conflict=wish.every_conflict)
-    places = [Place.of(fused) for fused in found.candidates]
+    places = _places(found.candidates)
     # What is kept leads the candidates.
     relevant = _relevant(places[: len(found.kept)], found.tuning.get("pack.floor", tuning.PACK_FLOOR))
     packed = whole = await _packed(reader, relevant, budget)
@@ -125,6 +126,11 @@ async def compiled(snapshot: Snapshot, found: Retrieved, wanted: Filter, wish: W
         traces_kept_s=namespace.traces_kept_s,
         timings_ms={**found.timings_ms, "pack": (perf_counter() - begun) * 1000},
     )
+
+
+def _places(candidates: Sequence[Fused]) -> list[Place]:
+    told = candidates[0].field.told_of_all() if candidates else {}
+    return [Place.of(fused, told.get(fused.candidate.passage_id, ())) for fused in candidates]
 
 
 def _relevant(kept: Sequence[Place], share: float) -> list[Place]:

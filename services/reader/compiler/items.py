@@ -30,8 +30,8 @@ class Place(NamedTuple):
     signals: tuple[SignalScore, ...] = ()
 
     @classmethod
-    def of(cls, fused: Fused) -> Place:
-        """The place of a candidate."""
+    def of(cls, fused: Fused, signals: tuple[SignalScore, ...] | None = None) -> Place:
+        """The place of a candidate; `signals`: what they said of it, where that is at hand."""
         candidate = fused.candidate
         return cls(
             candidate.passage_id,
@@ -41,7 +41,7 @@ class Place(NamedTuple):
             candidate.status,
             candidate.importance,
             fused.score,
-            fused.signals,
+            fused.signals if signals is None else signals,
         )
 
     @property

@@ -6,6 +6,7 @@ the vectors. So the words' share fades with the square of how little of the quer
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple, TypeAlias, overload
@@ -33,7 +34,7 @@ Lists: TypeAlias = Mapping[Signal, Ranking]
 
 
 class SignalScore(NamedTuple):
-    """What one signal said of a candidate."""
+    """What one signal said of a candidate; scores of `TOLD_DIGITS`."""
 
     signal: Signal
     raw: float
@@ -72,8 +73,21 @@ class Field:
             found = ranking.score_of(candidate.passage_id)
             if found is not None:
                 raw, share, rank = found
-                told.append(SignalScore(signal, raw, share * self._weighed[signal], rank))
+                contribution = round(share * self._weighed[signal], TOLD_DIGITS)
+                told.append(SignalScore(signal, round(raw, TOLD_DIGITS), contribution, rank))
         return tuple(told)
+
+    def told_of_all(self) -> Mapping[int, tuple[SignalScore, ...]]:
+        """The same of all candidates of the lists, by passage: a third of what one by one takes."""
+        told: dict[int, list[SignalScore]] = defaultdict(list)
+        for signal, ranking in self._lists.items():
+            raws, contributions = rounded(ranking.raws), rounded(ranking.shares * self._weighed[signal])
+            ids = ranking.candidates.passage_ids
+            for rank, (place, raw, contribution) in enumerate(
+                zip(ranking.order.tolist(), raws, contributions, strict=True), start=1
+            ):
+                told[ids[place]].append(SignalScore(signal, raw, contribution, rank))
+        return {passage_id: tuple(scores) for passage_id, scores in told.items()}
 
     def joined(self, signal: Signal, places: Ranking, weight: float) -> Field:
         """The field with one more list, which counts so much of each score; the others count the rest."""
@@ -182,6 +196,18 @@ def weights(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool) -> di
             # Without vectors it counts whole, as words do.
             weighed[Signal.TRIGRAM] = recovered(similar) / most
     return weighed
+
+
+def rounded(values: Numbers) -> list[float]:
+    """Each value as `round` gives it, to `TOLD_DIGITS`."""
+    scaled = values * 10**TOLD_DIGITS
+    whole = np.rint(scaled)
+    found: list[float] = (whole / 10**TOLD_DIGITS).tolist()
+    # The division is exact to the last bit. Which whole number it is, is doubtful near the middle between two, and of a
+    # number so large that its last digits are lost.
+    for place in np.flatnonzero(~((np.abs(scaled - whole) < 0.4999) & (np.abs(scaled) < 10**9))).tolist():
+        found[place] = round(float(values[place]), TOLD_DIGITS)
+    return found
 
 
 def blended(lists: Lists, blend: Blend = DEFAULT, *, asked_in_latin: bool) -> Blended:
