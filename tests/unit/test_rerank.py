@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from services.reader.retrieval.blend import Blend
-from services.reader.retrieval.fusion import Fused, fuse
+from services.reader.retrieval.fusion import TOLD_DIGITS, Fused, fuse
 from services.reader.retrieval.rerank import blended
 from services.reader.retrieval.signals import Signal
 from services.reader.retrieval.vector import by_meaning
@@ -63,7 +63,7 @@ def test_the_whole_weight_gives_its_order(scores: list[float], behind: int) -> N
     made = reranked(fused, scores, Blend(rerank_weight=1.0))
     shares = {told.rank: each for each in made for told in each.signals if told.signal is Signal.RERANK}
     raws = [next(t.raw for t in shares[rank].signals if t.signal is Signal.RERANK) for rank in sorted(shares)]
-    assert raws == sorted(scores, reverse=True)
+    assert raws == sorted((round(score, TOLD_DIGITS) for score in scores), reverse=True)
 
 
 @given(st.lists(SCORES, min_size=1, max_size=20))
