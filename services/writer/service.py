@@ -33,7 +33,7 @@ _log = logging.getLogger(__name__)
 NAME = "palimpsest.v1.WriterService"
 _RETRY_S = 1.0
 # Single observations share transactions: more of them at a time are less work each.
-_CALLS_A_TRANSACTION = 2
+_CALLS_A_TRANSACTION = 8
 
 
 def build_service(settings: WriterSettings) -> Service:

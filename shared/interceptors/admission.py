@@ -24,10 +24,10 @@ _LEAST_CALLS = 64
 # So few are a load of nothing, and what an overload begins with.
 _FEWEST = 2
 # gRPC hands over one call of a method after the other, each after several turns of the event loop: between two of those
-# that wait there lies less than that.
-_TURNS, _GAP_S = 8, 0.001
+# that wait there lies less than that. Where work is held for them the shorter gap tells.
+_TURNS, _GAP_S, _HELD_GAP_S = 8, 0.002, 0.001
 # Calls that come for so long without such a gap are those of a queue. Work waits for its end, but not for ever.
-_QUEUED_S, _LONGEST_HOLD_S = 0.1, 0.05
+_QUEUED_S, _LONGEST_HOLD_S = 0.1, 0.02
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,7 +45,7 @@ class Bounds:
     def of_pool(cls, connections: int, *, calls_a_connection: int = 1) -> Bounds:
         """Those of a service that does so many calls at a time on each connection of its pool."""
         places = connections * calls_a_connection
-        return cls(max(8 * places, _LEAST_CALLS), places, min(_FEWEST, places))
+        return cls(max(8 * connections, 2 * places, _LEAST_CALLS), places, min(_FEWEST, places))
 
     def limited(self, most: int | None) -> Bounds:
         """These, or what a setting says instead."""
@@ -217,7 +217,7 @@ class Admission:
             arrived = self._arrived
             for _ in range(_TURNS):
                 await asyncio.sleep(0)
-            await asyncio.sleep(_GAP_S)
+            await asyncio.sleep(_GAP_S if self._held_since is None else _HELD_GAP_S)
             if self._held_since is not None and not self._holds(self._clock()):
                 self._give_places()
                 self._held_since = None

@@ -114,11 +114,26 @@ def test_clients_that_wait_for_their_answers_are_no_overload(number):
 
 @pytest.mark.parametrize("number", [64, POOL.most])
 def test_a_burst_is_let_in_whole(number):
-    """OP-1: it drains; more than the bounds are refused, and nobody of the others for it."""
+    """OP-1: it drains."""
     world = World().live(lambda world: asyncio.gather(*(world.call() for _ in range(number))))
     assert not world.refused
-    world = World().live(lambda world: asyncio.gather(*(world.call() for _ in range(POOL.most + 20))))
-    assert (len(world.accepted), len(world.refused)) == (POOL.most, 20)
+
+
+def test_bursts_that_drain_are_no_overload_however_many_there_are():
+    """OP-1: of each, as many are let in as there is room for, and none is refused for those who are too many."""
+
+    async def life(world):
+        for _ in range(3):
+            await asyncio.gather(*(world.call() for _ in range(POOL.most + 20)))
+
+    world = World().live(life)
+    assert (len(world.accepted), len(world.refused)) == (3 * POOL.most, 3 * 20)
+
+
+def test_calls_that_do_not_slow_each_other_have_all_places_in_an_overload():
+    """OP-1: a service whose calls wait for a database elsewhere does as much as without."""
+    world = World(processors=1_000).live(lambda world: world.open_loop(3 * POOL.places / COST_S, 5))
+    assert len(world.accepted) >= 0.75 * 5 * POOL.places / COST_S
 
 
 def test_those_who_come_again_after_an_overload_are_soon_let_in():
@@ -199,10 +214,48 @@ def test_no_place_is_lost_and_none_is_given_twice(asks, bounds):
         assert ends.total() == len(asks)
         assert begun == sorted(begun, key=came.index)
         await asyncio.sleep(20)
-        assert all(await asyncio.gather(*(world.call() for _ in range(bounds.most))))
+        world.most_at_work = 0
+        await asyncio.gather(*(world.call() for _ in range(bounds.most + 1)))
 
     world = World(bounds).live(life)
-    assert len(world.accepted) == bounds.most
+    assert (len(world.accepted), len(world.refused)) == (bounds.most, 1)
+    assert world.most_at_work == bounds.places
+
+
+def test_whoever_goes_before_its_turn_makes_room_at_once():
+    """OP-1: by its deadline or by itself."""
+
+    async def life(world):
+        for _ in range(3):
+            at_work, *waiting = (asyncio.create_task(world.call()) for _ in range(world.bounds.most))
+            await asyncio.sleep(COST_S / 4)
+            for each in waiting:
+                each.cancel()
+            await asyncio.gather(*waiting, return_exceptions=True)
+            assert all(each.cancelled() for each in waiting)
+            others = [asyncio.create_task(world.call()) for _ in waiting]
+            assert all(await asyncio.gather(at_work, *others))
+
+    World(Bounds(most=3, places=1, fewest=1)).live(life)
+
+
+def test_a_place_that_comes_when_its_call_has_gone_is_the_next_ones():
+    """OP-1: however close together."""
+
+    async def life(world):
+        async def first():
+            async with world.admission.admitted(Call("any", None, is_streaming=False)):
+                await asyncio.sleep(1)
+            second.cancel()
+
+        leading = asyncio.create_task(first())
+        await asyncio.sleep(0)
+        second, third = (asyncio.create_task(world.call()) for _ in range(2))
+        await asyncio.gather(leading, second, return_exceptions=True)
+        assert second.cancelled()
+        assert await third
+
+    World(Bounds(most=3, places=1, fewest=1)).live(life)
 
 
 def test_a_service_that_bounds_its_work_itself_has_all_at_work():
