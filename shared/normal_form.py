@@ -21,4 +21,5 @@ def normal_form(text: str) -> str:
 
 def is_blank(text: str) -> bool:
     """Whether a text has no character that can be seen: only spaces and characters of no width."""
-    return not normal_form(text).strip()
+    # Most begin with a letter or a digit, which stays one in every form.
+    return not text[:1].isalnum() and not normal_form(text).strip()

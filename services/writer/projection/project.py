@@ -25,6 +25,13 @@ from shared.labels import split
 
 Row = TypeVar("Row")
 
+# Assertions that may have labels of their own, or replace what has.
+_LABELLED = frozenset(
+    field.name
+    for field in Assertion.DESCRIPTOR.fields
+    if field.message_type and {"scopes", "replacement"} & set(field.message_type.fields_by_name)
+)
+
 # Of google.rpc.Code.
 _PERMISSION_DENIED = 7
 
@@ -64,13 +71,13 @@ def project(
         observation_id=observation_id,
         occurred_at=context.occurred_at,
         scopes=context.scopes,
-        entities=_all(each.entities for each in rows),
-        facts=_all(each.facts for each in rows),
-        supersessions=_all(each.supersessions for each in rows),
-        retractions=_all(each.retractions for each in rows),
-        links=_all(each.links for each in rows),
-        claims=_all(each.claims for each in rows),
-        documents=_all(each.documents for each in rows),
+        entities=_all([each.entities for each in rows]),
+        facts=_all([each.facts for each in rows]),
+        supersessions=_all([each.supersessions for each in rows]),
+        retractions=_all([each.retractions for each in rows]),
+        links=_all([each.links for each in rows]),
+        claims=_all([each.claims for each in rows]),
+        documents=_all([each.documents for each in rows]),
         passages=_last_of_each(rows),
         guards=tuple(guards),
         failures=tuple(failures),
@@ -108,8 +115,11 @@ def _inheriting(rows: AssertionRows, assertion: Assertion | None, context: Conte
 
 
 def _own_labels(assertion: Assertion) -> Iterable[str]:
-    said = getattr(assertion, assertion.WhichOneof("assertion") or "")
-    own: Iterable[str] = getattr(getattr(said, "replacement", said), "scopes", ())
+    kind = assertion.WhichOneof("assertion") or ""
+    if kind not in _LABELLED:
+        return ()
+    said = getattr(assertion, kind)
+    own: Iterable[str] = getattr(said, "replacement", said).scopes
     return own
 
 
