@@ -221,8 +221,9 @@ def _totals(lists: Lists, weighed: Mapping[Signal, float]) -> tuple[Candidates, 
     candidates, places = _joined(lists)
     totals, met = np.zeros(len(candidates)), np.zeros(len(candidates), dtype=np.bool_)
     for signal, found in lists.items():
-        totals[places[signal]] += found.shares * weighed[signal]
-        met[places[signal]] = True
+        if found:
+            totals[places[signal]] += found.shares * weighed[signal]
+            met[places[signal]] = True
     return candidates, totals, met
 
 

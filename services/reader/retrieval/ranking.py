@@ -53,11 +53,19 @@ class Ranking(Sequence[Ranked]):
         if isinstance(place, slice):
             return [self[each] for each in range(*place.indices(len(self)))]
         found = range(len(self))[place]
-        raw, share = float(self.raws[found]), float(self.shares[found])
-        return Ranked(self.candidates[int(self.order[found])], raw, share, found + 1)
+        return self._at(found) if found else self._first
 
     def __iter__(self) -> Iterator[Ranked]:
         return (self[place] for place in range(len(self)))
+
+    def _at(self, place: int) -> Ranked:
+        raw, share = float(self.raws[place]), float(self.shares[place])
+        return Ranked(self.candidates[int(self.order[place])], raw, share, place + 1)
+
+    @cached_property
+    def _first(self) -> Ranked:
+        """The best, which is asked for again and again."""
+        return self._at(0)
 
     def score_of(self, passage_id: int) -> tuple[float, float, int] | None:
         """Raw score, share and rank of a passage; None where it is not in the list."""
@@ -87,6 +95,8 @@ def ranked(
 ) -> Ranking:
     """Those `among` the candidates by falling raw score. `share`: of raw scores, best first; None: the raw score."""
     places = np.flatnonzero(among)
+    if not len(places):
+        return Ranking(candidates, places, raws[places], raws[places])
     order = places[np.argsort(-raws[places], kind="stable")]
     scores = raws[order]
     return Ranking(candidates, order, scores, scores if share is None else share(scores))

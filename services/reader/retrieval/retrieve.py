@@ -305,6 +305,7 @@ async def _is_truncated(snapshot: Snapshot, query: Query, words: str) -> bool:
 
 async def read_hits(snapshot: Snapshot, fused: Sequence[Fused]) -> tuple[Hit, ...]:
     """The hits with their passages, facts, entities and provenance, from the snapshot that found them."""
+    fused = list(fused)  # each is made where it is asked for
     passages = await snapshot.passages_by_id([each.candidate.passage_id for each in fused])
     facts = await snapshot.get_facts(_keys(fused, frozenset({ItemKind.FACT})))
     entities = await snapshot.get_entities(_keys(fused, _ENTITIES))
