@@ -10,16 +10,18 @@ import copy
 import hashlib
 import logging
 from collections import defaultdict
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
+from services.writer.at_once_store import NewRows
 from services.writer.embedding.origins import origins_of, remember
+from services.writer.first_mentions import FirstMentions
 from services.writer.namespace_packs import NamespacePacks
 from services.writer.namespace_store import NamespaceStore
 from services.writer.passage_store import PassageStore
 from services.writer.recording import Outcome, PreparedObservation
-from services.writer.steps.at_once import AtOnce
+from services.writer.steps.at_once import AtOnce, new_rows
 from services.writer.steps.claiming import claim, first_of_each, in_order, outcomes, recorded_now
 from services.writer.steps.documents import write_documents
 from services.writer.steps.entities import write_entities
@@ -77,6 +79,7 @@ class Applier:
         self.packs = NamespacePacks(database)
         self._in_bulk = False
         self._at_once = AtOnce()
+        self._first_mentions = FirstMentions()
 
     def for_bulk(self) -> "Applier":
         """The same, for what need not be embedded before single writes (EM-3)."""
@@ -112,8 +115,7 @@ class Applier:
         self, items: Sequence[PreparedObservation], *, timeout_s: float | None = None, also: Also | None = None
     ) -> Applied:
         """The same; raises StatementFailed where the database cannot take one of them: then none is stored."""
-        clock = asyncio.get_running_loop().time
-        until = None if timeout_s is None else clock() + timeout_s
+        until = None if timeout_s is None else asyncio.get_running_loop().time() + timeout_s
         alone_in: set[str] = set()
 
         async def work(connection: Connection) -> list[Outcome]:
@@ -123,29 +125,42 @@ class Applier:
             return found
 
         while True:
-            left_s = None if until is None else max(0.0, until - clock())
-            items = await self._projected(items, left_s)
+            items = await self._projected(items, _left_s(until))
             alone_in |= {item.namespace for item in items if _speaks_of_others(item)}
-            if also is None and not alone_in and (applied := await self._apply_at_once(items, left_s)):
-                return applied
-            left_s = None if until is None else max(0.0, until - clock())
             try:
-                return Applied(*await self._database.located_transaction(work, timeout_s=left_s))
+                if also is None and not alone_in and self._at_once.may_do(items):
+                    rows = new_rows(in_order(items))
+                    async with self._first_mentions.in_turn(_names(items), timeout_s=_left_s(until)) as written:
+                        if applied := await self._apply_at_once(items, rows, written, _left_s(until)):
+                            return applied
+                        applied = Applied(*await self._database.located_transaction(work, timeout_s=_left_s(until)))
+                        written()
+                        return applied
+                return Applied(*await self._database.located_transaction(work, timeout_s=_left_s(until)))
             except _MustBeAloneError as error:
                 alone_in |= error.namespaces
             except _SettingsChangedError as error:
                 self.packs.forget(error.namespaces)
 
-    async def _apply_at_once(self, items: Sequence[PreparedObservation], timeout_s: float | None) -> Applied | None:
-        """Stores observations by one statement, if nothing stored has to be looked at; None: it has."""
-        if not self._at_once.may_do(items):
-            return None
+    async def _apply_at_once(
+        self,
+        items: Sequence[PreparedObservation],
+        rows: NewRows,
+        written: Callable[[], None],
+        timeout_s: float | None,
+    ) -> Applied | None:
+        """Stores observations by one statement, if nothing stored has to be looked at; None: it has. Calls `written`
+        when it is committed."""
         lock_key = namespace_lock_key(items[0].namespace)
+
+        async def work(connection: Connection) -> dict[Key, datetime] | None:
+            recorded = await self._at_once.record(connection, items, rows, lock_key, in_bulk=self._in_bulk)
+            if recorded:
+                written()
+            return recorded
+
         try:
-            recorded, position = await self._database.located_statement(
-                lambda connection: self._at_once.record(connection, items, lock_key, in_bulk=self._in_bulk),
-                timeout_s=timeout_s,
-            )
+            recorded, position = await self._database.located_statement(work, timeout_s=timeout_s)
         except WriteContention:
             return None
         return Applied(recorded_now(items, recorded), position) if recorded else None
@@ -258,6 +273,15 @@ async def _lock(
     if changed := {each.namespace for each in states if each.settings_version != versions[each.namespace]}:
         raise _SettingsChangedError(changed)
     return any(state.has_marks for state in states), claimed
+
+
+def _names(items: Iterable[PreparedObservation]) -> set[Key]:
+    return {(item.namespace, entity.key) for item in items for entity in item.projection.entities}
+
+
+def _left_s(until: float | None) -> float | None:
+    """Seconds until a moment of the event loop's clock."""
+    return None if until is None else max(0.0, until - asyncio.get_running_loop().time())
 
 
 def _timelines(store: NamespaceStore, items: Sequence[PreparedObservation]) -> Timelines:

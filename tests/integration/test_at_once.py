@@ -7,6 +7,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from services.writer import first_mentions
 from services.writer.applier import Applier, namespace_lock_key
 from services.writer.messages import assertion_count, prepare
 from services.writer.recording import Recorded
@@ -171,6 +172,53 @@ async def test_what_another_writes_meanwhile_is_merged(dsn, watched):
     [row] = await query(dsn, "SELECT title, url FROM entities WHERE natural_key = 'note:1'")
     assert tuple(row.values()) == ("Theirs", "https://x")
     assert len(await query(dsn, "SELECT FROM observations")) == 1
+
+
+@pytest.fixture
+async def held(dsn):
+    """Another connection; what it holds it lets go when it is closed."""
+    other = await asyncpg.connect(dsn)
+    yield other
+    if not other.is_closed():
+        await other.close()
+
+
+async def hold(other, key):
+    """Lets a connection hold the row of an entity."""
+    await other.execute("BEGIN")
+    await other.execute("SELECT FROM entities WHERE namespace = $1 AND natural_key = $2 FOR UPDATE", NAMESPACE, key)
+
+
+async def test_two_that_name_one_thing_first_undo_nothing(dsn, watched, held, monkeypatch):
+    """OB-3, EN-2: statements of one process that are the first to name an entity each write once, none in vain."""
+    monkeypatch.setattr(first_mentions, "PATIENCE_S", 60.0)
+    applier = Applier(watched, assertion_count)
+    await applier.apply([said(1, link("a:1", "R", "z:1"))])
+    await hold(held, "z:1")
+    first = asyncio.create_task(applier.apply([said(2, link("b:1", "R", "new:1"), link("b:1", "R", "z:1"))]))
+    await until_waiting(dsn, 1)
+    second = asyncio.create_task(applier.for_bulk().apply([said(3, link("c:1", "R", "new:1"))]))
+    for _ in range(20):  # by then it would be in the database
+        await query(dsn, "SELECT")
+    await held.close()
+    await asyncio.gather(first, second)
+    assert (watched.statements, watched.transactions) == (3, 0)
+    assert (await seen(dsn, "new:1"))[1] == 2
+
+
+async def test_a_statement_that_waits_for_a_lock_is_not_waited_for(dsn, watched, held, monkeypatch):
+    """OP-1, OB-7: who comes after goes on after a while, and both are written."""
+    monkeypatch.setattr(first_mentions, "PATIENCE_S", 0.01)
+    applier = Applier(watched, assertion_count)
+    await applier.apply([said(1, link("a:1", "R", "z:1"))])
+    await hold(held, "z:1")
+    tasks = [asyncio.create_task(applier.apply([said(2, link("b:1", "R", "new:1"), link("b:1", "R", "z:1"))]))]
+    await until_waiting(dsn, 1)
+    tasks.append(asyncio.create_task(applier.apply([said(3, link("c:1", "R", "new:1"))])))
+    await until_waiting(dsn, 2)
+    await held.close()
+    await asyncio.gather(*tasks)
+    assert (await seen(dsn, "new:1"))[1] == 2
 
 
 async def test_a_deadline_ends_the_wait_for_the_lock(dsn, watched):

@@ -16,7 +16,6 @@ from services.writer.projection.merge import EntityState, merge_entity
 from services.writer.projection.rows import DocumentWrite, Projection
 from services.writer.recording import PreparedObservation
 from services.writer.steps import entities, facts, links
-from services.writer.steps.claiming import in_order
 from services.writer.steps.documents import document_rows, latest_documents
 from services.writer.steps.entities import TouchedEntity
 from services.writer.steps.fact_labels import hidden_otherwise
@@ -59,7 +58,13 @@ class AtOnce:
         return not any(map(_says_more, items)) and self._is_free(items[0].namespace)
 
     async def record(
-        self, connection: Connection, items: Sequence[PreparedObservation], lock_key: int, *, in_bulk: bool
+        self,
+        connection: Connection,
+        items: Sequence[PreparedObservation],
+        rows: NewRows,
+        lock_key: int,
+        *,
+        in_bulk: bool,
     ) -> dict[Key, datetime] | None:
         """Stores observations, none of which speaks of what others may have said; answers when they were recorded.
         None: something that is stored has to be looked at, and nothing was written.
@@ -67,7 +72,6 @@ class AtOnce:
         Needs no transaction. Ends as a conflict does where another has written the same meanwhile.
         """
         namespace, version = items[0].namespace, items[0].packs.version
-        rows = new_rows(in_order(items))
         if rows.hides_facts:
             return None
         found, recorded = await write_at_once(connection, namespace, lock_key, version, rows, in_bulk=in_bulk)

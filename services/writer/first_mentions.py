@@ -1,0 +1,57 @@
+"""Statements of which each may be the first to name something go one after the other.
+
+The second would wait for the first at the row, and then end as a conflict: what it took for new is there. All that it
+wrote would be undone, and written again in steps. So it waits before it begins, and finds the row.
+"""
+
+import asyncio
+from collections.abc import AsyncIterator, Callable, Set
+from contextlib import asynccontextmanager
+from typing import TypeAlias
+
+Name: TypeAlias = tuple[str, str]
+"""A namespace, and the key of an entity in it."""
+
+# What takes longer waits for a lock, perhaps, that those behind it need not wait for.
+PATIENCE_S = 1.0
+_MOST_KNOWN = 10_000
+
+
+class FirstMentions:
+    """The statements of this process that are under way, by what they may name first. Of those of other processes the
+    database tells."""
+
+    def __init__(self) -> None:
+        self._under_way: dict[asyncio.Future[None], Set[Name]] = {}
+        # What was lately written. If it was erased since, the work is done that this is to spare, and no harm.
+        self._known: dict[Name, None] = {}
+
+    @asynccontextmanager
+    async def in_turn(self, names: Set[Name], *, timeout_s: float | None) -> AsyncIterator[Callable[[], None]]:
+        """Runs the block once those that came before and may name one of these first have ended, or take too long;
+        begins it at the latest after `timeout_s`. The block calls what it is given when all is written."""
+        loop = asyncio.get_running_loop()
+        new = names - self._known.keys()
+        ahead = [passed for passed, others in self._under_way.items() if not others.isdisjoint(new)]
+        mine = loop.create_future()
+        self._under_way[mine] = new
+        try:
+            if ahead:
+                await asyncio.wait(ahead, timeout=timeout_s)
+            patience = loop.call_later(PATIENCE_S, self._pass, mine)
+            try:
+                yield lambda: self._written(mine, new)
+            finally:
+                patience.cancel()
+        finally:
+            self._pass(mine)
+
+    def _written(self, one: asyncio.Future[None], names: Set[Name]) -> None:
+        self._known.update(dict.fromkeys(names))
+        while len(self._known) > _MOST_KNOWN:
+            del self._known[next(iter(self._known))]
+        self._pass(one)
+
+    def _pass(self, one: asyncio.Future[None]) -> None:
+        if self._under_way.pop(one, None) is not None:
+            one.set_result(None)
