@@ -132,6 +132,14 @@ STREAMS: dict[str, tuple[Sequence[Observation], list[str]]] = {
         ],
         ["role:a", "role:b"],
     ),
+    "evidence, and then openly, of what all see": (
+        [
+            observation("1", entity("city:a"), entity("person:ann")),
+            observation("2", fact("person:ann", "AT", "city:a", scopes=["role:b"]), scopes=["role:a"]),
+            observation("3", AT, minutes=1),
+        ],
+        ["role:a", "role:b"],
+    ),
     "evidence of two": (
         [observation("2", AT, scopes=["role:a"]), observation("3", AT, scopes=["role:b"], minutes=1)],
         ["role:b"],
