@@ -107,7 +107,7 @@ class ServerSettings(BaseSettings):
     max_concurrent_calls: int | None = Field(
         default=None,
         ge=1,
-        description="single-message calls that are worked on; more: RESOURCE_EXHAUSTED. Unset: of a reader 8 times "
+        description="single-message calls that are let in; more: RESOURCE_EXHAUSTED. Unset: of a reader 8 times "
         "`PALIMPSEST_POOL_MAX`, of a writer 16 times, 64 at least; of the embedder, which has a queue of its own, 512",
     )
 
