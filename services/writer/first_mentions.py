@@ -7,6 +7,7 @@ wrote would be undone, and written again in steps. So it waits before it begins,
 import asyncio
 from collections.abc import AsyncIterator, Callable, Set
 from contextlib import asynccontextmanager
+from itertools import takewhile
 from typing import TypeAlias
 
 Name: TypeAlias = tuple[str, str]
@@ -31,20 +32,28 @@ class FirstMentions:
         """Runs the block once those that came before and may name one of these first have ended, or take too long;
         begins it at the latest after `timeout_s`. The block calls what it is given when all is written."""
         loop = asyncio.get_running_loop()
-        new = names - self._known.keys()
-        ahead = [passed for passed, others in self._under_way.items() if not others.isdisjoint(new)]
+        until = None if timeout_s is None else loop.time() + timeout_s
         mine = loop.create_future()
-        self._under_way[mine] = new
+        self._under_way[mine] = names
         try:
-            if ahead:
-                await asyncio.wait(ahead, timeout=timeout_s)
+            while ahead := self._ahead_of(mine, names):
+                left_s = None if until is None else max(0.0, until - loop.time())
+                ended, _ = await asyncio.wait(ahead, timeout=left_s, return_when=asyncio.FIRST_COMPLETED)
+                if not ended:
+                    break
             patience = loop.call_later(PATIENCE_S, self._pass, mine)
             try:
-                yield lambda: self._written(mine, new)
+                yield lambda: self._written(mine, names)
             finally:
                 patience.cancel()
         finally:
             self._pass(mine)
+
+    def _ahead_of(self, one: asyncio.Future[None], names: Set[Name]) -> list[asyncio.Future[None]]:
+        """Those before this one that name the same, but for what has been written by now."""
+        new = names - self._known.keys()
+        before = takewhile(lambda other: other is not one, self._under_way)
+        return [other for other in before if not self._under_way[other].isdisjoint(new)]
 
     def _written(self, one: asyncio.Future[None], names: Set[Name]) -> None:
         self._known.update(dict.fromkeys(names))

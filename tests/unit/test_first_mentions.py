@@ -62,13 +62,16 @@ async def test_who_names_the_same_waits_in_order_and_others_do_not() -> None:
 
 
 async def test_what_is_written_is_waited_for_no_longer() -> None:
-    """Style: who comes after begins when the rows are there, whatever else the call ahead does with its connection."""
+    """Style: those who come after begin when the rows are there, whatever else the call ahead does with its connection,
+    and side by side where they have nothing else in common."""
     statements = Statements()
     ahead = await statements.start("early", ALICE)
-    behind = await statements.start("2", ALICE)
-    await statements.end("early", "2")
-    assert statements.begun == ["early", "2"]
-    await behind
+    behind = [await statements.start("2", ALICE), await statements.start("3", ALICE)]
+    assert statements.begun == ["early"]
+    await statements.end("early")
+    assert sorted(statements.begun) == ["2", "3", "early"]
+    await statements.end("2", "3")
+    await asyncio.gather(*behind)
     assert not ahead.done()
     ahead.cancel()
 
@@ -82,10 +85,10 @@ async def test_what_is_known_to_be_there_is_no_first_mention(monkeypatch) -> Non
     tasks = [await statements.start("1", ALICE), await statements.start("2", ALICE)]
     assert statements.begun == ["early", "1", "2"]
     written.append(await statements.start("early, newer", BOB))
-    await statements.end("early, newer")
+    await statements.end("early, newer", "1", "2")
     tasks += [await statements.start("3", ALICE), await statements.start("4", ALICE)]
     assert statements.begun == ["early", "1", "2", "early, newer", "3"]
-    await statements.end("1", "2", "3", "4")
+    await statements.end("3", "4")
     await asyncio.gather(*tasks)
     for each in written:
         each.cancel()
