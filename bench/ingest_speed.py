@@ -5,7 +5,8 @@ usage: python -m bench.ingest_speed DIR [--processes N] [--rounds N] [--singles 
 Starts a Postgres of its own, with durable commits, and one writer process without an embedding loop
 (PALIMPSEST_EMBEDDING_ENABLED=false): vectors follow later, and would compete for the processor. Each round writes the
 same observations into fresh namespaces in every mode, and after each mode inserts its rows again by plain SQL
-(`raw_ingest`), so that both see the same machine. Figures are medians over the rounds.
+(`raw_ingest`), so that both see the same machine. Figures are medians over the rounds. Before the first, observations
+are written and statistics made, as autovacuum does within a minute: without them both sides plan for an empty store.
 
 The writer is one service in N processes (PALIMPSEST_PROCESSES; 1). Each round opens connections of its own, which the
 kernel shares among the processes as it likes.
@@ -37,6 +38,7 @@ from palimpsest.v1 import writer_service_pb2 as pb
 from palimpsest.v1.observation_pb2 import Observation
 from palimpsest.v1.writer_service_pb2_grpc import WriterServiceStub
 
+from bench import databases
 from bench import folder as data
 from bench.raw_ingest import RawSql, together
 from bench.system import _free_port
@@ -136,7 +138,8 @@ async def _measure(
     for number in range(-1, rounds):
         async with _clients(target, number) as stubs:
             if number < 0:
-                await _write(stubs, "warm", observations[: 4 * CLIENTS], MODES[1])
+                await _write(stubs, "warm", observations[: counts[BATCH]], MODES[-1])
+                await databases.analyze(dsn)
                 continue
             for mode in MODES:
                 said = observations[: counts[mode.batch]]
