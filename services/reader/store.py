@@ -214,8 +214,8 @@ class Snapshot:
         told then."""
         if not space.table or space.passages <= min(exact_scan_rows, tuning.COUNTED_PASSAGES - 1):
             return False
-        labels = "counted_by_row" if space.label_sets is None else "counted_by_set"
-        statement = _SEARCH.with_table("walks_index", vectors=space.table, labels_counted=labels)
+        counted = "counted_by_row" if space.label_sets is None else "counted_by_set"
+        statement = _SEARCH.with_table("walks_index", vectors=space.table, labels_counted=counted)
         [row] = await self._fetch(
             statement, space.label_sets, float(exact_scan_rows), tuning.WALKED_SHARE, list(labels)
         )

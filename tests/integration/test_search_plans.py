@@ -104,6 +104,7 @@ async def test_plans_among_200_000_passages(crowded: None, database: Database, d
     everything, plans = await searched(database, LARGE)
     assert len([each for each in everything if each.distance is not None]) == 100
     assert "embedding_idx" in plans["search"], "a large namespace is walked through the index of vectors"
+    assert "Index Only Scan" in plans["walks_index"], "which is decided without reading a row"
     assert "Bitmap Index Scan on passages_by_words" in plans["search"], "words are looked up within the namespace"
     assert "Index Only Scan using passages_by_labels" in plans["prepare_search"], "counting reads no row"
     assert_reads_by_index(plans)
@@ -161,6 +162,22 @@ async def seed_of_labels(dsn: str) -> str:
         )
         await seed.connection.execute(VECTORS)
     return dsn
+
+
+async def test_rows_that_are_asked_one_by_one_decide_of_the_walk(seed_of_labels: str, database: Database) -> None:
+    """RE-2, AC-3: what applies elsewhere than where the request is counts for no walk."""
+
+    async def walks(labels: tuple[str, ...]) -> bool:
+        async def work(connection: Connection) -> bool:
+            snapshot = Snapshot(connection, View(SMALL, (), sees_all=True))
+            space = await snapshot.prepare_search(Filter(labels=labels))
+            assert space.label_sets is None
+            return await snapshot.walks_index(space, exact_scan_rows=100, labels=labels)
+
+        return await database.transaction(work, timeout_s=60, settings=SETTINGS)
+
+    assert await walks(())
+    assert not await walks(("user:7",))
 
 
 async def test_a_walk_that_finds_too_little_compares_all(dsn: str, database: Database) -> None:
