@@ -431,6 +431,7 @@ async def test_what_all_feeds_keep_is_bounded_together(writer: Writer) -> None:
     most, text = 300_000, "x" * 100_000
     names = [f"{NAMESPACE}-{number}" for number in range(6)]
     sent = [observation(str(number), data=f'["{text}"]') for number in range(2)]
+    others = registry.get_sample_value(KEPT_BYTES) or 0
     async with readers(writer.dsn, watch_kept_bytes=most) as stub:
         streams = {name: await watch(stub, namespace=name) for name in names}
         begun = {name: each.cursor for name, each in streams.items()}
@@ -445,7 +446,7 @@ async def test_what_all_feeds_keep_is_bounded_together(writer: Writer) -> None:
         assert (registry.get_sample_value(CATCH_UPS) or 0) > before
         await asyncio.gather(*(each.stop() for each in (*streams.values(), resumed)))
         await eventually(lambda: registry.get_sample_value(FEEDS) == 0)
-        assert registry.get_sample_value(KEPT_BYTES) == 0
+        await eventually(lambda: (registry.get_sample_value(KEPT_BYTES) or 0) <= others)
 
 
 async def test_a_thousand_watchers(writer: Writer, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -95,9 +95,11 @@ class Feed:
     async def close(self) -> None:
         """Reads no longer."""
         self._reading.cancel()
-        await asyncio.wait([self._reading])
-        while self._kept:
-            self._drop()
+        try:
+            await asyncio.wait([self._reading])
+        finally:  # whoever waits for it may be cancelled once more
+            while self._kept:
+                self._drop()
 
     def is_read_behind(self, after: Position) -> bool:
         """Whether nothing is known to come behind a position. Raises what the feed was lost to."""
