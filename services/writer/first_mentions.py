@@ -5,6 +5,7 @@ wrote would be undone, and written again in steps. So it waits before it begins,
 """
 
 import asyncio
+from collections import OrderedDict
 from collections.abc import AsyncIterator, Callable, Set
 from contextlib import asynccontextmanager
 from itertools import takewhile
@@ -25,7 +26,7 @@ class FirstMentions:
     def __init__(self) -> None:
         self._under_way: dict[asyncio.Future[None], Set[Name]] = {}
         # What was lately written. If it was erased since, the work is done that this is to spare, and no harm.
-        self._known: dict[Name, None] = {}
+        self._known: OrderedDict[Name, None] = OrderedDict()
 
     @asynccontextmanager
     async def in_turn(self, names: Set[Name], *, timeout_s: float | None) -> AsyncIterator[Callable[[], None]]:
@@ -51,14 +52,14 @@ class FirstMentions:
 
     def _ahead_of(self, one: asyncio.Future[None], names: Set[Name]) -> list[asyncio.Future[None]]:
         """Those before this one that name the same, but for what has been written by now."""
-        new = names - self._known.keys()
-        before = takewhile(lambda other: other is not one, self._under_way)
+        before = list(takewhile(lambda other: other is not one, self._under_way))
+        new = {name for name in names if name not in self._known} if before else names
         return [other for other in before if not self._under_way[other].isdisjoint(new)]
 
     def _written(self, one: asyncio.Future[None], names: Set[Name]) -> None:
         self._known.update(dict.fromkeys(names))
         while len(self._known) > _MOST_KNOWN:
-            del self._known[next(iter(self._known))]
+            self._known.popitem(last=False)
         self._pass(one)
 
     def _pass(self, one: asyncio.Future[None]) -> None:
