@@ -71,10 +71,17 @@ class _SettingsChangedError(Exception):
 
 
 class Applier:
-    """Stores observations in a database. `assertion_count` tells how many assertions a stored message has."""
+    """Stores observations in a database. `assertion_count` tells how many assertions a stored message has; `on_written`
+    is told how many were stored together."""
 
-    def __init__(self, database: Database, assertion_count: Callable[[bytes], int]) -> None:
+    def __init__(
+        self,
+        database: Database,
+        assertion_count: Callable[[bytes], int],
+        on_written: Callable[[int], None] = lambda written: None,
+    ) -> None:
         self._database = database
+        self._on_written = on_written
         self._assertion_count = assertion_count
         self.packs = NamespacePacks(database)
         self._in_bulk = False
@@ -115,6 +122,13 @@ class Applier:
         self, items: Sequence[PreparedObservation], *, timeout_s: float | None = None, also: Also | None = None
     ) -> Applied:
         """The same; raises StatementFailed where the database cannot take one of them: then none is stored."""
+        applied = await self._apply_together(items, timeout_s, also)
+        self._on_written(len(items))
+        return applied
+
+    async def _apply_together(
+        self, items: Sequence[PreparedObservation], timeout_s: float | None, also: Also | None
+    ) -> Applied:
         until = None if timeout_s is None else asyncio.get_running_loop().time() + timeout_s
         alone_in: set[str] = set()
 

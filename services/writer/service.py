@@ -19,6 +19,7 @@ from services.writer.messages import assertion_count
 from services.writer.retention import Redactor
 from services.writer.servicer import WriterServicer, register_servicer
 from services.writer.settings import WriterSettings
+from services.writer.word_index_loop import WordIndexLoop
 from shared.database import Database
 from shared.errors import PalimpsestError
 from shared.interceptors.admission import Bounds
@@ -59,6 +60,7 @@ class _Writer:
         self._embedder: EmbedderClients | None = None
         self._work: asyncio.Task[None] | None = None
         self._fitness = Fitness(settings.database)
+        self._word_index = WordIndexLoop(self._database)
         self._migrated = False
         protections = Protections(self._database, age_s=settings.protection_age_s)
         self.guard = PersonalData(protections, self._database, has_questions=False)
@@ -66,7 +68,7 @@ class _Writer:
     def register(self, server: grpc.aio.Server) -> None:
         """Adds the servicer, which answers UNAVAILABLE as long as there is no database."""
         self._embedder = EmbedderClients(self._settings.embedding.target)
-        applier = Applier(self._database, assertion_count)
+        applier = Applier(self._database, assertion_count, self._word_index.note)
         servicer = WriterServicer(self._database, applier, self._embedder, self._settings)
         register_servicer(servicer, server)
 
@@ -95,7 +97,7 @@ class _Writer:
     async def _migrate_and_work(self) -> None:
         while not self._migrated:
             self._migrated = await self._migrate()
-        loops = (self._embed(), self._curate(), self._extract(), self._tell_of_grants())
+        loops = (self._embed(), self._curate(), self._extract(), self._tell_of_grants(), self._word_index.run())
         clearing = (ClearingLoop(self._database, each).run() for each in (EXPIRED_TRACES, OLD_NOTES))
         await asyncio.gather(*loops, *clearing)
 

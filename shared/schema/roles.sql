@@ -31,10 +31,10 @@ REVOKE UPDATE ON audit_contents FROM {writer};
 
 -- name: grant_functions
 -- What runs with the owner's rights is for those who need it.
-REVOKE EXECUTE ON FUNCTION leave_trace, append_audit, create_vector_table, drop_vector_table FROM PUBLIC;
+REVOKE EXECUTE ON FUNCTION leave_trace, append_audit, create_vector_table, drop_vector_table, take_in_words FROM PUBLIC;
 GRANT EXECUTE ON FUNCTION leave_trace TO {reader};
 GRANT EXECUTE ON FUNCTION append_audit TO {writer}, {reader};
-GRANT EXECUTE ON FUNCTION create_vector_table, drop_vector_table TO {writer};
+GRANT EXECUTE ON FUNCTION create_vector_table, drop_vector_table, take_in_words TO {writer};
 
 -- name: grant_tables_to_come
 -- Those of vectors above all, which the owner's function makes.

@@ -434,6 +434,18 @@ CREATE TABLE passages (
 CREATE UNIQUE INDEX passages_by_owner ON passages (namespace, kind, owner_key, ordinal);
 -- Words, within a namespace.
 CREATE INDEX passages_by_words ON passages USING gin (namespace, tsv) WHERE NOT hidden;
+
+-- Words of new passages wait in a list, which a write takes into the index of words when it is full, and its caller waits for that.
+-- Takes in all of them; answers how many pages they filled. It runs with the rights of the index's owner.
+CREATE FUNCTION take_in_words() RETURNS bigint
+    LANGUAGE sql VOLATILE
+AS $$ SELECT gin_clean_pending_list('passages_by_words') $$;
+
+DO $$
+BEGIN
+    EXECUTE format('ALTER FUNCTION take_in_words SECURITY DEFINER SET search_path = %I, pg_temp', current_schema());
+END
+$$;
 -- Consumer tags.
 CREATE INDEX passages_by_meta ON passages USING gin (namespace, meta jsonb_path_ops) WHERE meta <> '{}';
 -- By which an exact text finds what says it (FA-9). Hashed: a text may be longer than an index entry.

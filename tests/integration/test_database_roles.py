@@ -51,6 +51,15 @@ async def users(postgres: EmbeddedPostgres, dsn: str) -> AsyncIterator[Users]:
     await execute(dsn, f"DROP OWNED BY {names}", f"DROP ROLE {names}")
 
 
+async def test_words_are_taken_in_by_who_writes(users: Users) -> None:
+    """SH-1: the index is its owner's, what maintains it is the writer's, and not the reader's."""
+    assert await query(users.writer, "SELECT take_in_words() AS pages") == [{"pages": 0}]
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        await query(users.writer, "SELECT gin_clean_pending_list('passages_by_words')")
+    with pytest.raises(asyncpg.InsufficientPrivilegeError):
+        await query(users.reader, "SELECT take_in_words()")
+
+
 async def test_the_services_work_with_their_roles(users: Users, embedder_target: str) -> None:
     """SH-1, RE-9, AU-1: writing, embedding, searching, leaving a trace, auditing, curating and erasing need no more."""
     async with (
