@@ -141,6 +141,8 @@ async def test_whoever_has_gone_before_its_turn_does_no_work() -> None:
         under_way = calls_under_way()
         error = await failure(calls.server.embedder.Embed(REQUEST, timeout=0.2))
         assert error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
+        # The server hears of it a little later.
+        await eventually(lambda: calls_under_way() == under_way)
         await calls.wait(1)
         calls.calls.pop().cancel()
         await eventually(lambda: calls_under_way() == under_way)
