@@ -78,10 +78,13 @@ class Task:
     def items(self) -> Iterator[int]:
         """The items that are to be done, from where it stands."""
         item = self.journal.done()
-        while not self.stop_file.exists() and (self.until is None or item < self.until):
+        while self.until is None or item < self.until:
+            # Whoever was killed may have begun it: it is ended, whether all are to stop or not.
             yield item
             item += 1
             time.sleep(self.pace_s)
+            if self.stop_file.exists():
+                return
 
     def client(self) -> Client:
         """The library."""
