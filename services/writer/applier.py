@@ -224,7 +224,7 @@ class Applier:
             documents = await write_documents(store, projections)
             passages = PassageStore(connection, in_bulk=self._in_bulk, origins=origins_of(items))
             wanted = wanted_passages(projections, entities, facts.facts, documents)
-            wanted.relabelled.update(await relabelled_facts(passages, projections, entities, facts))
+            wanted.relabelled.update(await relabelled_facts(connection, projections, entities, facts))
             undescribed = {key for key, entity in entities.items() if not entity.was_described}
             await write_passages(passages, wanted, undescribed)
             await write_links(store, projections, entities)

@@ -100,14 +100,9 @@ class PassageStore:
         """Write who may see (namespace, fact_id) onto their passages, which are locked; answers those that changed."""
         return _ids(await self._run("mirror_fact_labels", facts, 2))
 
-    async def facts_at(
-        self, otherwise: Iterable[tuple[str, str]], less: Iterable[tuple[str, str]]
-    ) -> set[tuple[str, str]]:
-        """Facts whose passages may tell wrongly who sees them, now that (namespace, natural_key) of their ends are
-        hidden `otherwise`, or `less`: from nobody from whom they were not."""
-        arrays = columns(otherwise, 2) + columns(less, 2)
-        found = await self._connection.fetch(statements.facts_at, *arrays) if arrays[0] or arrays[2] else ()
-        return {(row["namespace"], row["fact_id"]) for row in found}
+    async def facts_hidden_otherwise_at(self, keys: Iterable[tuple[str, str]]) -> set[tuple[str, str]]:
+        """Facts at entities, (namespace, natural_key), that something else than their own labels hides."""
+        return {(row["namespace"], row["fact_id"]) for row in await self._run("facts_hidden_otherwise_at", keys, 2)}
 
     async def spaces(self) -> list[Space]:
         """All vector spaces: the active one first, then those that are built."""

@@ -116,19 +116,10 @@ RETURNING passages.namespace, passages.passage_id;
 -- Who may see facts, onto their passages, which are locked. Returns the passages that changed.
 SELECT namespace, passage_id FROM mirror_fact_labels($1::text[], $2::text[]);
 
--- name: facts_at
--- Facts at the ends $1, $2 that are hidden in another way than they were; and of those at ends that are hidden less ($3, $4) the ones
--- that something else than their own labels hides.
+-- name: facts_hidden_otherwise_at
+-- Facts at entities that something else than their own labels hides: few, found by an index of these alone.
 SELECT f.namespace, f.fact_id
-FROM unnest($1::text[], $2::text[]) AS given (namespace, natural_key)
-    JOIN facts AS f ON f.namespace = given.namespace AND f.subject_key = given.natural_key
-UNION
-SELECT f.namespace, f.fact_id
-FROM unnest($1::text[], $2::text[]) AS given (namespace, natural_key)
-    JOIN facts AS f ON f.namespace = given.namespace AND f.object_key = given.natural_key
-UNION
-SELECT f.namespace, f.fact_id
-FROM (SELECT namespace, array_agg(natural_key) AS keys FROM unnest($3::text[], $4::text[]) AS given (namespace, natural_key) GROUP BY 1)
+FROM (SELECT namespace, array_agg(natural_key) AS keys FROM unnest($1::text[], $2::text[]) AS given (namespace, natural_key) GROUP BY 1)
         AS given
     JOIN passages AS p ON p.namespace = given.namespace AND p.kind = 2 AND p.restricting[1] = '&'
     JOIN facts AS f ON f.namespace = p.namespace AND f.fact_id = p.owner_key

@@ -436,16 +436,11 @@ CREATE UNIQUE INDEX passages_by_owner ON passages (namespace, kind, owner_key, o
 CREATE INDEX passages_by_words ON passages USING gin (namespace, tsv) WHERE NOT hidden;
 
 -- Words of new passages wait in a list, which a write takes into the index of words when it is full, and its caller waits for that.
--- Takes in all of them; answers how many pages they filled. It runs with the rights of the index's owner.
+-- Takes in all of them; answers how many pages they filled.
 CREATE FUNCTION take_in_words() RETURNS bigint
     LANGUAGE sql VOLATILE
 AS $$ SELECT gin_clean_pending_list('passages_by_words') $$;
 
-DO $$
-BEGIN
-    EXECUTE format('ALTER FUNCTION take_in_words SECURITY DEFINER SET search_path = %I, pg_temp', current_schema());
-END
-$$;
 -- Consumer tags.
 CREATE INDEX passages_by_meta ON passages USING gin (namespace, meta jsonb_path_ops) WHERE meta <> '{}';
 -- By which an exact text finds what says it (FA-9). Hashed: a text may be longer than an index entry.
@@ -1888,7 +1883,7 @@ DECLARE
         WHERE e.extname = 'vector' AND n.nspname <> current_schema()), 'pg_temp');
     one text;
 BEGIN
-    FOREACH one IN ARRAY ARRAY['create_vector_table', 'drop_vector_table', 'leave_trace'] LOOP
+    FOREACH one IN ARRAY ARRAY['create_vector_table', 'drop_vector_table', 'leave_trace', 'take_in_words'] LOOP
         EXECUTE format('ALTER FUNCTION %I SECURITY DEFINER SET search_path = %s', one, path);
     END LOOP;
 END

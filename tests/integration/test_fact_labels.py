@@ -15,6 +15,7 @@ from services.writer.commands.purge import One, purge
 from services.writer.documents.servicer import STORED_MESSAGES
 from services.writer.messages import assertion_count, prepare
 from services.writer.passage_store import PassageStore
+from services.writer.standing_store import StandingStore
 from shared.database import Database
 from tests.integration.reader_seed import seeding
 from tests.integration.writing import NAMESPACE, entity, fact, fact_id, observation, observation_id, query
@@ -216,12 +217,12 @@ async def test_facts_that_their_own_labels_tell_of_are_not_looked_at(dsn: str, d
     await said(database, *told, observation("20", AT), hiding("21", "person:ann", "role:b"))
     ann = (NAMESPACE, "person:ann")
     async with database.connection() as connection:
-        store = PassageStore(connection)
-        assert await store.facts_at([], [ann]) == {(NAMESPACE, fact_id(each)) for each in (*facts_of(told), AT)}
-        assert await store.facts_at([ann], []) == await store.facts_at([], [ann])
+        found = await PassageStore(connection).facts_hidden_otherwise_at([ann])
+        assert found == {(NAMESPACE, fact_id(each)) for each in (*facts_of(told), AT)}
+        assert found == await StandingStore(connection).facts_at([ann])
     await said(database, hiding("22", "person:ann", "role:a", minutes=1))
     async with database.connection() as connection:
-        assert await PassageStore(connection).facts_at([], [ann]) == {(NAMESPACE, fact_id(AT))}
+        assert await PassageStore(connection).facts_hidden_otherwise_at([ann]) == {(NAMESPACE, fact_id(AT))}
     assert not await query(dsn, MISLABELLED)
 
 

@@ -1,21 +1,14 @@
 """OP-6, AC-4, AC-6: facts that are stored already tell who sees them, with their vectors, after an upgrade."""
 
-import asyncio
-import shutil
 from pathlib import Path
 
-from shared.schema.migrate import MIGRATIONS, migrate
-from tests.conftest import execute
 from tests.integration.writing import query
+from tests.migration.former import SPACE, TABLE, VECTORS, upgraded
 
-TABLE = "vectors_" + "a" * 24
 BEFORE = "0027"
 # Of each subject one fact: at an open end, at a hidden one, with hidden evidence.
 STORED = f"""
-SELECT create_vector_table('{TABLE}', 3);
-INSERT INTO embedding_spaces
-    (fingerprint, model, revision, query_prefix, passage_prefix, pooling, dimension, normalized, table_name, state)
-VALUES ('fp-{"a" * 24}', 'm', 'r', '', '', 'mean', 3, true, '{TABLE}', 'active');
+{SPACE}
 INSERT INTO observations
     (namespace, observation_id, content_hash, source_system, kind, occurred_at, message, status, restricting)
 VALUES ('n', 'open', '', '', 'note', now(), '', 2, '{{}}'), ('n', 'closed', '', '', 'note', now(), '', 2, '{{role:a}}');
@@ -31,8 +24,7 @@ INSERT INTO fact_evidence (namespace, fact_id, observation_id, occurred_at, evid
 SELECT namespace, fact_id, CASE fact_id WHEN 'fact-3' THEN 'closed' ELSE 'open' END, now(), 4, 1 FROM facts;
 INSERT INTO passages (namespace, kind, owner_key, text, token_count, embedding_hash, occurred_at, restricting)
 SELECT namespace, 2, fact_id, sentence, 1, 'h', now(), restricting FROM facts;
-INSERT INTO {TABLE}
-SELECT namespace, passage_id, embedding_hash, kind, restricting, applies, hidden, '[1,2,3]' FROM passages;
+{VECTORS}
 """
 SHOWN = f"""
 SELECT owner_key, p.restricting, v.restricting AS of_vector, v.label_set
@@ -42,13 +34,7 @@ FROM passages AS p JOIN {TABLE} AS v USING (namespace, passage_id) ORDER BY owne
 
 async def test_stored_facts_tell_who_sees_them(empty_dsn: str, tmp_path: Path) -> None:
     """OP-6, AC-6: by their ends and evidence, too, and what finds sets of labels tells them apart."""
-    for path in MIGRATIONS.glob("*.sql"):
-        if path.name < BEFORE:
-            await asyncio.to_thread(shutil.copy, path, tmp_path)
-    await migrate(empty_dsn, timeout_s=60, folder=tmp_path)
-    await execute(empty_dsn, STORED)
-
-    await migrate(empty_dsn, timeout_s=60)
+    await upgraded(empty_dsn, tmp_path, before=BEFORE, stored=STORED)
 
     rows = await query(empty_dsn, SHOWN)
     assert [row["restricting"] for row in rows] == [[], ["&", "role:b"], ["&", "role:a"]]

@@ -1,27 +1,19 @@
 """OP-6, EM-4: vectors that are stored already are kept when their table is partitioned."""
 
-import asyncio
-import shutil
 from pathlib import Path
 
 from shared.database import Database
-from shared.schema.migrate import MIGRATIONS, migrate
 from shared.settings import DatabaseSettings
-from tests.conftest import execute
+from tests.migration.former import SPACE, TABLE, VECTORS, upgraded
 
-TABLE = "vectors_" + "a" * 24
 BEFORE = "0010"
 STORED = f"""
-SELECT create_vector_table('{TABLE}', 3);
-INSERT INTO embedding_spaces
-    (fingerprint, model, revision, query_prefix, passage_prefix, pooling, dimension, normalized, table_name, state)
-VALUES ('fp-{"a" * 24}', 'm', 'r', '', '', 'mean', 3, true, '{TABLE}', 'active');
+{SPACE}
 INSERT INTO passages (namespace, kind, owner_key, text, token_count, embedding_hash, occurred_at, restricting)
 SELECT 'n' || n % 7, 1, 'page:' || n, 'text', 1, 'h' || n, now(),
     CASE WHEN n % 2 = 0 THEN '{{role:a}}'::text[] ELSE '{{}}' END
 FROM generate_series(1, 50) AS n;
-INSERT INTO {TABLE}
-SELECT namespace, passage_id, embedding_hash, kind, restricting, applies, hidden, '[1,2,3]' FROM passages;
+{VECTORS}
 """
 ROWS = f"SELECT count(*) AS all, count(DISTINCT tableoid) AS partitions, count(DISTINCT label_set) AS sets FROM {TABLE}"
 INDEXES = f"SELECT indexrelid::regclass::text AS name, indisvalid FROM pg_index WHERE indrelid = '{TABLE}'::regclass"
@@ -29,13 +21,7 @@ INDEXES = f"SELECT indexrelid::regclass::text AS name, indisvalid FROM pg_index 
 
 async def test_stored_vectors_are_kept(empty_dsn: str, tmp_path: Path) -> None:
     """OP-6, EM-4: all, in partitions, under the same names, with valid indexes; they still go with their text."""
-    for path in MIGRATIONS.glob("*.sql"):
-        if path.name < BEFORE:
-            await asyncio.to_thread(shutil.copy, path, tmp_path)
-    await migrate(empty_dsn, timeout_s=60, folder=tmp_path)
-    await execute(empty_dsn, STORED)
-
-    await migrate(empty_dsn, timeout_s=60)
+    await upgraded(empty_dsn, tmp_path, before=BEFORE, stored=STORED)
 
     database = Database.open(DatabaseSettings(dsn=empty_dsn))
     async with database.connection() as connection:

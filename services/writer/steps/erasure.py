@@ -290,7 +290,7 @@ class _Erasure:
         left = await self._store.lock_entities(sorted(key for key in former if key[1] not in gone))
         entities = {key: TouchedEntity(former[key], EntityState.from_row(row)) for key, row in left.items()}
         passages = PassageStore(self._connection)
-        relabelled = {*self._keys(fact_ids), *await facts_at_relabelled(passages, entities)}
+        relabelled = {*self._keys(fact_ids), *await facts_at_relabelled(self._connection, entities)}
         await write_passages(passages, Wanted(relabelled=relabelled))
 
     def _is_stale(self, state: EntityState) -> bool:

@@ -11,14 +11,16 @@ from itertools import chain
 from services.writer.passage_store import PassageStore
 from services.writer.projection.merge import EntityState
 from services.writer.projection.rows import Projection
+from services.writer.standing_store import StandingStore
 from services.writer.steps.entities import TouchedEntity
 from services.writer.steps.facts import StoredFact, WrittenFacts
 from services.writer.store import Key
+from shared.database import Connection
 from shared.labels import split
 
 
 async def relabelled_facts(
-    store: PassageStore,
+    connection: Connection,
     projections: Sequence[Projection],
     entities: Mapping[Key, TouchedEntity],
     written: WrittenFacts,
@@ -27,17 +29,19 @@ async def relabelled_facts(
     of an entity changed."""
     states = {key: entity.after for key, entity in entities.items()}
     facts = hidden_otherwise(projections, states, written.facts) | written.restated
-    return facts | await facts_at_relabelled(store, entities)
+    return facts | await facts_at_relabelled(connection, entities)
 
 
-async def facts_at_relabelled(store: PassageStore, entities: Mapping[Key, TouchedEntity]) -> set[Key]:
-    """Facts that other callers may see, or fewer, since labels of their ends changed."""
+async def facts_at_relabelled(connection: Connection, entities: Mapping[Key, TouchedEntity]) -> set[Key]:
+    """Facts that other callers may see, or fewer, since labels of their ends changed. Where an end is hidden from fewer,
+    these are among those that something else than their own labels hides."""
     otherwise, less = list[Key](), list[Key]()
     for key, entity in entities.items():
         if entity.before and entity.before.restricting != entity.after.restricting:
             before, after = set(entity.before.restricting), set(entity.after.restricting)
             (less if before and (not after or before <= after) else otherwise).append(key)
-    return await store.facts_at(sorted(otherwise), sorted(less))
+    facts = await StandingStore(connection).facts_at(otherwise)
+    return facts | await PassageStore(connection).facts_hidden_otherwise_at(less)
 
 
 def hidden_otherwise(
