@@ -33,8 +33,8 @@ async def relabelled_facts(
 
 
 async def facts_at_relabelled(connection: Connection, entities: Mapping[Key, TouchedEntity]) -> set[Key]:
-    """Facts that other callers may see, or fewer, since labels of their ends changed. Where an end is hidden from fewer,
-    these are among those that something else than their own labels hides."""
+    """Facts that other callers may see, or fewer, since labels of their ends changed. Where an end is hidden from
+    fewer, these are among those that something else than their own labels hides."""
     otherwise, less = list[Key](), list[Key]()
     for key, entity in entities.items():
         if entity.before and entity.before.restricting != entity.after.restricting:
