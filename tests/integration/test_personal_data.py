@@ -153,7 +153,7 @@ async def test_who_is_cleared_is_in_the_audit_before_the_answer_leaves(running: 
     assert len(event["trace_id"]) == 32
     assert event["details"]["rpc"] == "/palimpsest.v1.ReaderService/GetEntity"
     assert event["details"]["categories"] == {"phone": 2}
-    assert "916" not in str(event)
+    assert "9161234567" not in "".join(filter(str.isdigit, str(event))), "all digits: a few are in any time or hash"
     await get_entity(running, observation_id(observation("1", content="x")), CLEARED)
     assert len(await events(running)) == 1, "what holds none is not audited"
 
@@ -254,12 +254,12 @@ async def test_a_pack_keeps_its_budget_and_tells_its_length(running: Services) -
     assert pack.items
     assert pack.characters == len(pack.rendered) <= 900
     assert "[phone]" in pack.rendered
-    assert "916" not in pack.rendered
+    assert "916 123" not in pack.rendered
     answer = "Гость 3 просил звонить 8 916 123-45-03 утром. Гость 3 просил звонить."
     said = pb.VerifyRequest(namespace=NAMESPACE, pack_id=pack.pack_id, answer=answer)
     sentences = (await running.reader.Verify(said, **as_(UNCLEARED))).sentences
     assert answer[sentences[0].start : sentences[0].end] == "Гость 3 просил звонить 8 916 123-45-03 утром."
-    assert "916" not in "".join(text for each in sentences for text in texts_of(each))
+    assert "916 123" not in "".join(text for each in sentences for text in texts_of(each))
 
 
 async def test_names_that_are_declared_are_masked_wherever_they_stand(running: Services) -> None:

@@ -57,7 +57,13 @@ def who_is_cleared_is_audited(probe: Probe) -> None:
     events = place.ask("ListAuditEvents", action="pii_access").events
     expect(events, "an unmasked answer is not in the audit")
     same(events[-1].target, "person:ivan", "what the event names")
-    expect("phone" in events[-1].details and "916" not in str(events), "the event tells no category, or the value")
+    expect("phone" in events[-1].details, "the event tells no category")
+    expect(_digits(_PHONE) not in _digits(str(events)), "the event tells the value")
+
+
+def _digits(text: str) -> str:
+    """A number as it is however it is written; all of its digits, for a few of them are in any time or hash."""
+    return "".join(filter(str.isdigit, text))
 
 
 def _protected(probe: Probe) -> Place:
