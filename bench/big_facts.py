@@ -23,6 +23,8 @@ from shared.halfvec import encode_halfvec
 from shared.statements import load_statements
 
 SYSTEM = "bench"
+# What each document has: a fact that said less would be hidden by its ends, which is not written in one statement.
+_SCOPES = ["role:all"]
 _BEGIN = datetime(2024, 1, 1, tzinfo=UTC)
 _DOCUMENTS_A_WRITE = 100
 _VECTORS = ("namespace", "passage_id", "embedding_hash", "kind", "restricting", "applies", "hidden", "embedding")
@@ -55,7 +57,7 @@ async def _write(connection: asyncpg.Connection, namespace: str, told: Sequence[
     rows: list[tuple[Any, ...]] = []
     for row in await connection.fetch(_SQL.take_from_queue, namespace):
         vector = encode_halfvec(vectors[row["embedding_hash"]])
-        rows.append((namespace, row["passage_id"], row["embedding_hash"], FACT, [], [], False, vector))
+        rows.append((namespace, row["passage_id"], row["embedding_hash"], FACT, _SCOPES, [], False, vector))
     await connection.copy_records_to_table(table, records=rows, columns=_VECTORS)
 
 
@@ -69,7 +71,7 @@ def _observation(told: Sequence[Told]) -> observation_pb2.Observation:
     """One that says all these facts of one document."""
     document = told[0].document
     source = reference_pb2.SourceIdentity(system=SYSTEM, stream="facts", external_id=str(document))
-    observation = observation_pb2.Observation(kind="note", source=source)
+    observation = observation_pb2.Observation(kind="note", source=source, scopes=_SCOPES)
     observation.occurred_at.FromDatetime(_BEGIN + timedelta(minutes=document))
     for fact in told:
         assertion = observation.assertions.add().fact
