@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import signal
-import socket
 import subprocess
 import threading
 from collections.abc import Callable, Iterator
@@ -32,6 +31,7 @@ from tests.acceptance.test_cli import (
     up,
 )
 from tests.acceptance.test_cli_knowledge import entity, fact
+from tests.ports import free_port
 
 INTERRUPTED = 130
 
@@ -219,9 +219,7 @@ def reader_at(port: int) -> Iterator[_Reader]:
 def test_where_nobody_answers() -> None:
     """RE-13: it says so once, with the address and what to do, and goes on trying; so it does again when it is cut off,
     and it goes on where it was."""
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        port = probe.getsockname()[1]
+    port = free_port()
     with folder() as place, watching_in(place, "x", "--json", "--target", f"127.0.0.1:{port}") as stream:
         assert stream.process.stderr is not None
         told = stream.process.stderr.readline()

@@ -3,7 +3,6 @@
 import asyncio
 import json
 import resource
-import socket
 import subprocess
 import tempfile
 import time
@@ -21,6 +20,7 @@ from images.build import SERVICES, image_name
 from images.tools import command
 from shared.embedded_postgres import EmbeddedPostgres
 from tests.conftest import execute
+from tests.ports import free_ports
 from tests.unit.granting import entry, grants_file
 
 USER_ID = 65532
@@ -224,13 +224,6 @@ def until_serving(pod: Pod) -> None:
         assert pod.is_running(), pod.logs()
         assert time.monotonic() < until, pod.logs()
         time.sleep(0.2)
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports of loopback that nothing has, all different."""
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [one.getsockname()[1] for one in sockets]
 
 
 def _podman(*arguments: str) -> str:

@@ -3,7 +3,6 @@
 import os
 import re
 import signal
-import socket
 import subprocess
 import sys
 import tempfile
@@ -16,6 +15,8 @@ from pathlib import Path
 
 import grpc
 from grpc_health.v1 import health_pb2, health_pb2_grpc
+
+from tests.ports import free_ports
 
 SERVICES = ("embedder", "writer", "reader")
 START_S = 120
@@ -82,7 +83,8 @@ def running_processes(
     beside it, which is called like `writer-2`."""
     own = own or {}
     names = tuple(dict.fromkeys((*SERVICES, *own)))
-    ports, metrics_ports = (dict(zip(names, _free_ports(len(names)), strict=True)) for _ in range(2))
+    free = iter(free_ports(2 * len(names)))
+    ports, metrics_ports = ({name: next(free) for name in names} for _ in range(2))
     folder = Path(tempfile.mkdtemp(prefix="palimpsest-"))
     embedder = f"127.0.0.1:{ports['embedder']}"
     common = os.environ | {
@@ -133,9 +135,3 @@ def _until_serving(processes: Processes, name: str) -> None:
                 pass  # it listens no more, or not yet
             assert time.monotonic() < until, processes.printed()
             time.sleep(0.2)
-
-
-def _free_ports(count: int) -> list[int]:
-    with ExitStack() as held:
-        sockets = [held.enter_context(socket.create_server(("127.0.0.1", 0))) for _ in range(count)]
-        return [one.getsockname()[1] for one in sockets]

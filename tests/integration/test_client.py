@@ -24,6 +24,7 @@ from palimpsest.v1.reference_pb2 import SourceIdentity
 from shared.interceptors import status
 from tests.integration.remembering import Memory, Reader, correction, memory_in, observation, serving, token_at
 from tests.integration.test_server_lifecycle import make_certificate
+from tests.ports import free_port
 
 README = Path(palimpsest.client.__file__).parents[1] / "README.md"
 
@@ -158,9 +159,7 @@ async def test_a_write_with_identity_is_sent_as_it_is(memory: Memory, fields: di
 
 async def test_a_client_waits_out_a_restart() -> None:
     """OP-1: a call that begins while nothing listens is answered once the service is there."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
+    port = free_port()
     async with AsyncClient(f"127.0.0.1:{port}") as client:
         call = asyncio.create_task(client.search("a", "q"))
         await asyncio.sleep(0.3)

@@ -33,6 +33,7 @@ from tests.integration.writing import (
     until_serving,
     writing,
 )
+from tests.ports import free_port
 
 DIMENSION = 4
 PATIENT = {"first_backoff_s": 0.001, "longest_backoff_s": 0.002, "poll_s": 0.05}
@@ -427,8 +428,8 @@ async def test_client_of_nobody():
 async def test_loop_of_a_service_recovers_by_itself(dsn):
     """EM-3: an embedder that starts after the writer, on the address that was configured."""
     servicer = Served()
-    async with serving(served(servicer)) as target:
-        port = int(target.rpartition(":")[2])
+    port = free_port()
+    target = f"127.0.0.1:{port}"
     async with writing(dsn, target, embedding={**PATIENT, "longest_backoff_s": 0.1}) as writer:
         await writer.record(observation("1", content="early"))
         assert await waiting(writer) == ["early"]

@@ -21,6 +21,7 @@ from shared.errors import EmbedderUnavailable
 from shared.telemetry import registry
 from tests.integration.changing_models import PATIENT, WordModel, embedding, system
 from tests.integration.writing import NAMESPACE, NOWHERE, Writer, article, document, observation, writing
+from tests.ports import free_port
 
 BATCH = 8
 
@@ -177,8 +178,8 @@ async def test_hours_without_an_embedder(dsn: str):
     """EM-3: what is written meanwhile is found by words, waits, and is told with its age; after that each text is
     embedded once, by whichever of several writers, in the words that it has by then."""
     model = WordModel("a")
-    async with embedding(model) as target:
-        port = int(target.rpartition(":")[2])
+    port = free_port()
+    target = f"127.0.0.1:{port}"
     async with (
         system(dsn, target, batch_passages=4) as running,
         writing(dsn, target, embedding=PATIENT | {"batch_passages": 4}),

@@ -43,6 +43,7 @@ from tests.integration.serving import detail, failure, fields, reason
 from tests.integration.serving import eventually as until
 from tests.integration.writer_process import process
 from tests.integration.writing import NAMESPACE, document, entity, observation, observation_id, until_serving
+from tests.ports import free_port
 
 GROUPS = 12
 EACH = 10
@@ -225,12 +226,11 @@ async def test_the_way_back_loses_nothing(dsn: str):
     vectors there after the way back, once that model is served again."""
     old, new = WordModel("a"), WordModel("z", 48)
     async with embedding(new) as second:
-        async with embedding(old) as first:
-            port = int(first.rpartition(":")[2])
-            async with system(dsn, first, second) as running:
-                await remember(running)
-                await running.start()
-                await running.switch_when_whole(new.id)
+        port = free_port()
+        async with embedding(old, port) as first, system(dsn, first, second) as running:
+            await remember(running)
+            await running.start()
+            await running.switch_when_whole(new.id)
         async with system(dsn, first, second) as running:
             await running.writer.record(observation("l", document("doc:l", "late words")), wait_for_embedding=True)
             assert (await running.search("late words")).hits[0].chunk.text == "late words"
@@ -257,10 +257,9 @@ async def test_a_service_that_comes_back_with_another_model(dsn: str, dimension:
     """EM-4, EM-5, fault 21: nothing is mixed; search goes by words and says why; status and health name both models,
     and how many texts wait; the way out then leads out, with one embedder at one address."""
     old, new = WordModel("a"), WordModel("z", dimension)
-    async with embedding(old) as target:
-        port = int(target.rpartition(":")[2])
-        async with system(dsn, target) as running:
-            await remember(running)
+    port = free_port()
+    async with embedding(old, port) as target, system(dsn, target) as running:
+        await remember(running)
     async with embedding(new, port), system(dsn, target) as running:
         await running.writer.record(observation("l", document("doc:l", f"{query(3)} late")))
         degraded = await running.search(query(3), mode=0, limit=11)

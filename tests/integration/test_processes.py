@@ -19,9 +19,9 @@ from palimpsest.v1 import writer_service_pb2 as pb
 from palimpsest.v1.writer_service_pb2_grpc import WriterServiceStub
 from pydantic import ValidationError
 
-from bench.system import _free_port
 from shared.settings import ServerSettings
 from tests.integration.writing import observation, query, until_serving
+from tests.ports import free_port
 
 COUNT = 'palimpsest_call_duration_seconds_count{code="OK",method="/palimpsest.v1.WriterService/RecordObservation"}'
 
@@ -89,7 +89,7 @@ def _counted(port: int) -> int:
 @asynccontextmanager
 async def running(dsn: str, service: str = "writer", **settings: Any) -> AsyncIterator[Group]:
     """Two processes that serve; stopped afterwards."""
-    port = _free_port()
+    port = free_port(3)  # of the parent and of both
     told = environment(dsn, metrics_host="127.0.0.1", metrics_port=port, **settings)
     command = (sys.executable, "-m", f"services.{service}")
     parent = await asyncio.create_subprocess_exec(*command, env=told, stderr=asyncio.subprocess.PIPE)
@@ -222,7 +222,7 @@ async def test_processes_end_with_their_parent(dsn: str) -> None:
 
 async def test_the_reader_runs_in_processes_too(dsn: str) -> None:
     """OP-1: two readers at one port and at one for probes, and both stop."""
-    health_port = _free_port()
+    health_port = free_port()
     async with running(dsn, "reader", health_host="127.0.0.1", health_port=health_port) as group:
         assert len(group.said("listening")) == 2
         for target in (group.target, f"127.0.0.1:{health_port}"):
@@ -244,7 +244,7 @@ def taken_port() -> Iterator[int]:
 
 def ended(code: list[str], told: dict[str, str]) -> subprocess.CompletedProcess[str]:
     """Python, run to its end."""
-    return subprocess.run([sys.executable, *code], env=told, capture_output=True, text=True, timeout=60, check=False)
+    return subprocess.run([sys.executable, *code], env=told, capture_output=True, text=True, timeout=240, check=False)
 
 
 def test_a_taken_port_is_not_shared(dsn: str, taken_port: int) -> None:

@@ -10,6 +10,7 @@ from cli.failure import ExitCode, Failure
 from cli.main import app
 from tests.integration.changing_models import System, WordModel, embedding, system
 from tests.integration.writing import document, observation
+from tests.ports import free_port
 
 
 @dataclass(frozen=True)
@@ -62,10 +63,9 @@ async def test_a_change_from_the_command_line(dsn: str):
 async def test_another_model_is_told_with_the_way_out(dsn: str):
     """EM-4, EM-5, fault 21: `reembed status` and `status` name both models, and what to do."""
     old, new = WordModel("a"), WordModel("z", 48)
-    async with embedding(old) as target:
-        port = int(target.rpartition(":")[2])
-        async with system(dsn, target) as running:
-            await running.until_whole(old.id)
+    port = free_port()
+    async with embedding(old, port) as target, system(dsn, target) as running:
+        await running.until_whole(old.id)
     async with embedding(new, port), system(dsn, target) as running:
         for command in (("reembed", "status"), ("status",)):
             told = " ".join((await palimpsest(running, *command)).out.split())

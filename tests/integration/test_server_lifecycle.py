@@ -3,7 +3,6 @@
 import asyncio
 import os
 import signal
-import socket
 import subprocess
 from collections.abc import AsyncIterator
 from contextlib import suppress
@@ -34,6 +33,7 @@ from tests.integration.serving import (
     reason,
     running,
 )
+from tests.ports import free_port
 
 
 @pytest.fixture
@@ -252,8 +252,7 @@ def make_certificate(folder: Path, name: str) -> tuple[Path, Path]:
 async def test_mutual_tls_with_plaintext_health(tmp_path: Path) -> None:
     """AC-1, OP-1: without a certificate of the trusted authority no call; probes have a plaintext port."""
     (server_cert, server_key), (client_cert, client_key) = (make_certificate(tmp_path, name) for name in ("s", "c"))
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        health_port = taken.getsockname()[1]
+    health_port = free_port()
     tls = {"tls_cert_file": server_cert, "tls_key_file": server_key, "tls_client_ca_file": client_cert}
     async with running(**tls, health_host="127.0.0.1", health_port=health_port) as server:
         trusted = server_cert.read_bytes()

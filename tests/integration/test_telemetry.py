@@ -4,8 +4,10 @@ import json
 import subprocess
 import sys
 
+from tests.ports import free_port
+
 SERVED = """
-import asyncio, logging, urllib.request
+import asyncio, logging, sys, urllib.request
 import grpc.aio
 from palimpsest.v1 import embedder_service_pb2 as pb, embedder_service_pb2_grpc as stubs
 from shared.server import Service, serve
@@ -31,12 +33,7 @@ async def main():
     stop.set()
     await task
 
-def free_port():
-    import socket
-    with socket.create_server(("127.0.0.1", 0)) as taken:
-        return taken.getsockname()[1]
-
-settings = TelemetrySettings(traces="console", metrics_host="127.0.0.1", metrics_port=free_port())
+settings = TelemetrySettings(traces="console", metrics_host="127.0.0.1", metrics_port=int(sys.argv[1]))
 with telemetry(settings, service="embedder"):
     asyncio.run(main())
     metrics = urllib.request.urlopen(f"http://127.0.0.1:{settings.metrics_port}/metrics").read().decode()
@@ -46,7 +43,8 @@ print("METRICS", [line for line in metrics.splitlines() if line.startswith("pali
 
 def test_a_call_leaves_a_span_a_log_line_and_a_metric() -> None:
     """OP-3: the span continues the caller's trace, the log line has its id, and the metric its method and code."""
-    done = subprocess.run([sys.executable, "-c", SERVED], capture_output=True, text=True, timeout=60, check=False)
+    command = [sys.executable, "-c", SERVED, str(free_port())]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=240, check=False)
     assert done.returncode == 0, done.stderr
     spans, _, metrics = done.stdout.partition("METRICS")
     span = json.loads(spans)

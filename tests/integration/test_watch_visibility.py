@@ -34,6 +34,7 @@ from tests.integration.writing import (
     query,
     serving,
 )
+from tests.ports import free_port
 from tests.unit.granting import entry, grants, grants_file
 
 CREW, OTHER = ["role:crew"], ["role:other"]
@@ -182,9 +183,10 @@ async def test_a_cursor_is_good_for_equal_labels_only(writer: Writer, stub: Read
 async def test_clients_go_on_by_themselves(writer: Writer) -> None:
     """RE-13: over the stop of a server; nothing is lost, and what was handled is not told again."""
     settings = ReaderSettings(database=DatabaseSettings(dsn=writer.dsn), watch_poll_s=0.02)
+    port = free_port()
     async with AsyncExitStack() as stack:
         first = await stack.enter_async_context(AsyncExitStack())
-        target = await first.enter_async_context(serving(build_service(settings)))
+        target = await first.enter_async_context(serving(build_service(settings), port=port))
         client = await stack.enter_async_context(AsyncClient(target, reader=target))
         stream = await stack.enter_async_context(aclosing(client.watch(NAMESPACE)))
         assert not (await anext(stream)).changes
@@ -192,7 +194,6 @@ async def test_clients_go_on_by_themselves(writer: Writer) -> None:
         seen = await _until(stream, "thing:1")
         await first.aclose()
         await writer.record(observation("2", entity("thing:2")))
-        port = int(target.rpartition(":")[2])
         await stack.enter_async_context(serving(build_service(settings), port=port))
         assert seen == ["obs", "thing:1"]
         assert (await _until(stream, "thing:2")) == ["obs", "thing:2"]

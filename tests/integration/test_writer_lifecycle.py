@@ -1,7 +1,6 @@
 """How the writer starts and stops: before the database, without a schema, through a restart (SH-3, OP-1)."""
 
 import asyncio
-import socket
 from contextlib import suppress
 from urllib.parse import urlsplit
 
@@ -22,6 +21,7 @@ from tests.integration.writing import (
     writer_settings,
     writing,
 )
+from tests.ports import free_port
 
 NOT_SERVING = health_pb2.HealthCheckResponse.NOT_SERVING
 
@@ -32,9 +32,7 @@ class Road:
     def __init__(self, dsn: str) -> None:
         address = urlsplit(dsn)
         self._goal = (address.hostname, address.port)
-        with socket.socket() as probe:
-            probe.bind(("127.0.0.1", 0))
-            self._port = probe.getsockname()[1]
+        self._port = free_port()
         self.dsn = dsn.replace(f":{address.port}/", f":{self._port}/")
         self._server: asyncio.Server | None = None
         self._travellers: set[asyncio.StreamWriter] = set()
@@ -66,7 +64,7 @@ async def test_starts_before_the_database_and_outlives_it(empty_dsn):
     """SH-3, OP-1: NOT_SERVING and UNAVAILABLE without a database; makes the schema when it comes; recovers from an
     outage without a restart of its own."""
     road = Road(empty_dsn)
-    settings = writer_settings(road.dsn, migrate_timeout_s=10)
+    settings = writer_settings(road.dsn, migrate_timeout_s=60)
     async with serving(build_service(settings)) as target, grpc.aio.insecure_channel(target) as channel:
         writer = Writer(target, WriterServiceStub(channel), road.dsn)
         await until(channel, NOT_SERVING)

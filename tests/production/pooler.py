@@ -7,7 +7,6 @@ import os
 import pwd
 import re
 import shutil
-import socket
 import subprocess
 import tempfile
 from collections.abc import AsyncIterator
@@ -17,6 +16,8 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import asyncpg
+
+from tests.ports import free_port
 
 PROGRAM = os.environ.get("PGBOUNCER", "pgbouncer")
 FIRST_WITH_PREPARED_STATEMENTS = (1, 21)
@@ -51,7 +52,7 @@ class Pooler:
 @asynccontextmanager
 async def pooled(dsn: str) -> AsyncIterator[Pooler]:
     """Runs it for as long as the block runs."""
-    folder, port = Path(tempfile.mkdtemp(prefix="palimpsest-")), _free_port()
+    folder, port = Path(tempfile.mkdtemp(prefix="palimpsest-")), free_port()
     command = _configured(folder, port, dsn)
     running = await asyncio.create_subprocess_exec(*command, stdout=asyncio.subprocess.DEVNULL)
     server = urlsplit(dsn)
@@ -99,9 +100,3 @@ async def _until_it_answers(dsn: str, running: asyncio.subprocess.Process) -> No
             await connection.close()
             return
     raise AssertionError("PgBouncer ended")
-
-
-def _free_port() -> int:
-    with socket.create_server(("127.0.0.1", 0)) as probe:
-        port: int = probe.getsockname()[1]
-        return port

@@ -1,17 +1,14 @@
 """Where the services of a run are: each at a port of its own, through all its lives, over one database."""
 
-import random
-import socket
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from tests.faults.crash.dying import Shot
 from tests.faults.crash.lives import Life, serve_embedder, serve_reader, serve_writer
+from tests.ports import free_ports
 
 WRITERS, READERS, EMBEDDERS = ("writer-1", "writer-2"), ("reader-1",), ("embedder-a", "embedder-z")
-# Below those that systems give away by themselves, so that nobody takes one between two lives.
-_PORTS = range(20_000, 32_000)
 
 # Leases and pauses are short, so that a run sees many of them end.
 _SETTINGS = {
@@ -29,18 +26,6 @@ _SETTINGS = {
     # Few observations a transaction, so that there are many points to die at.
     "PALIMPSEST_WRITER_GROUP_ITEMS": "8",
 }
-
-
-def free_ports(count: int) -> list[int]:
-    """Ports at which nobody listens."""
-    found: list[int] = []
-    for port in random.sample(_PORTS, len(_PORTS)):
-        with socket.socket() as probe:
-            if len(found) < count and probe.connect_ex(("127.0.0.1", port)) != 0:
-                found.append(port)
-        if len(found) == count:
-            break
-    return found
 
 
 @dataclass(frozen=True)
