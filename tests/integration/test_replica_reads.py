@@ -66,8 +66,11 @@ async def test_how_far_a_replica_is_behind_is_measured(pair: tuple[Database, Dat
     primary, replica = pair
     await replica.wait_until_replayed(await primary.write_position(), timeout_s=30)
     await ReplicaMetrics(replica).run_once()
-    told = {name: registry.get_sample_value(name) for name in (ON_REPLICA, LAG)}
-    assert told == {ON_REPLICA: 1, LAG: 0}
+    assert registry.get_sample_value(ON_REPLICA) == 1
+    # The primary writes by itself too: there may just be something to replay.
+    async with asyncio.timeout(30):
+        while registry.get_sample_value(LAG) != 0:
+            await ReplicaMetrics(replica).run_once()
     await run(replica, "SELECT pg_wal_replay_pause()")
     await run(primary, "CREATE TABLE more AS SELECT 1 AS one")
     async with asyncio.timeout(30):

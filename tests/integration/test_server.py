@@ -144,7 +144,7 @@ async def test_methods_left_out_are_unimplemented(server: Running) -> None:
         error = await failure(call)
         assert (error.code(), reason(error)) == (grpc.StatusCode.UNIMPLEMENTED, "NOT_IMPLEMENTED")
     assert detail(error, ErrorInfo).metadata["method"] == f"/{NAME}/Nothing"
-    assert ended(grpc.StatusCode.UNIMPLEMENTED, "Rerank") >= 2
+    await eventually(lambda: ended(grpc.StatusCode.UNIMPLEMENTED, "Rerank") >= 2)
     assert ended(grpc.StatusCode.UNIMPLEMENTED, "Nothing") == 0  # clients don't make labels
 
 
@@ -225,7 +225,7 @@ async def test_a_deadline_stops_the_work_and_is_counted(server: Running) -> None
     """OP-1, OP-3: the deadline reaches the servicer, and the metrics say DEADLINE_EXCEEDED, not CANCELLED."""
     before = ended(grpc.StatusCode.DEADLINE_EXCEEDED)
     server.servicer.embed = lambda request: asyncio.Event().wait()
-    error = await failure(server.embedder.Embed(REQUEST, timeout=0.2))
+    error = await failure(server.embedder.Embed(REQUEST, timeout=1))
     assert error.code() is grpc.StatusCode.DEADLINE_EXCEEDED
     async with asyncio.timeout(10):
         await server.servicer.cancelled.wait()

@@ -24,7 +24,7 @@ from shared.settings import DatabaseSettings
 from tests.integration.writing import NAMESPACE, serving
 
 SETTINGS = {"watch_poll_s": 0.02, "watch_recheck_s": 0.05}
-_PATIENCE_S = 30
+_PATIENCE_S = 120
 
 
 @dataclass
@@ -144,6 +144,6 @@ async def failure(call: object) -> grpc.RpcError:
             pass
 
     with pytest.raises(grpc.aio.AioRpcError) as raised:
-        await asyncio.wait_for(end(), 30)
+        await asyncio.wait_for(end(), _PATIENCE_S)
     error: grpc.RpcError = raised.value
     return error
