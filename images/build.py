@@ -3,7 +3,6 @@
 Each is linted first and described afterwards: its bill of materials lies beside the store.
 """
 
-import fcntl
 import subprocess
 import sys
 import tempfile
@@ -13,9 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from images.bill_of_materials import write_bill
+from images.confinement import limits
 from images.debian_base import Bases, bases
 from images.index_access import secrets
-from images.tools import MissingTools, command, output, require_tools, work_folder
+from images.tools import MissingTools, alone, command, output, require_tools, work_folder
 
 ROOT = Path(__file__).resolve().parent.parent
 SERVICES = ("writer", "reader", "embedder")
@@ -29,7 +29,7 @@ def main() -> None:
         sys.exit(f"no such image: {', '.join(unknown)}; there are {', '.join(SERVICES)}")
     try:
         require_tools()
-        with _alone():
+        with alone():
             _build_all(services)
     except (MissingTools, LookupError) as error:
         sys.exit(f"error: {error}")
@@ -72,8 +72,8 @@ def _build_all(services: Sequence[str]) -> None:
 def _build(service: str, on: Bases) -> None:
     with tempfile.TemporaryDirectory() as folder:
         build = command(
-            "buildah", "build", "--isolation", "chroot", "--pull=never", "--layers", "--quiet", "--format", "oci",
-            "--build-arg", f"BASE_IMAGE={on.run}", "--build-arg", f"BUILD_IMAGE={on.build}",
+            "buildah", "build", "--isolation", "chroot", *limits(), "--pull=never", "--layers", "--quiet",
+            "--format", "oci", "--build-arg", f"BASE_IMAGE={on.run}", "--build-arg", f"BUILD_IMAGE={on.build}",
             *secrets(Path(folder)), "--tag", image_name(service), "--file", dockerfile(service), ROOT,
         )  # fmt: skip
         log = work_folder() / "output" / f"{service}.log"
@@ -82,15 +82,6 @@ def _build(service: str, on: Bases) -> None:
     if done.returncode:
         print(log.read_text()[-6000:])
         done.check_returncode()
-
-
-@contextmanager
-def _alone() -> Iterator[None]:
-    """One build at a time, of whichever checkout: they share the store."""
-    (work_folder() / "output").mkdir(parents=True, exist_ok=True)
-    with (work_folder() / "lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        yield
 
 
 @contextmanager

@@ -3,11 +3,13 @@
 All of them are Debian's: buildah, podman, runc and debootstrap. They need root, and no daemon.
 """
 
+import fcntl
 import os
 import shutil
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 PROGRAMS = {"buildah": "buildah", "podman": "podman", "runc": "runc", "debootstrap": "debootstrap"}
@@ -41,6 +43,15 @@ def require_tools() -> None:
     for arguments in (["update"], ["install", "--yes", "--no-install-recommends", *missing]):
         if subprocess.run(["apt-get", "--quiet", "--quiet", *arguments], check=False, **quiet).returncode:  # type: ignore[call-overload]
             raise MissingTools(f"apt-get {arguments[0]} failed; install by hand: {', '.join(missing)}")
+
+
+@contextmanager
+def alone() -> Iterator[None]:
+    """One build at a time, of whichever checkout: they share the store."""
+    (work_folder() / "output").mkdir(parents=True, exist_ok=True)
+    with (work_folder() / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        yield
 
 
 def command(program: str, *arguments: str | Path) -> list[str | Path]:

@@ -2,7 +2,6 @@
 
 import asyncio
 import json
-import resource
 import subprocess
 import tempfile
 import time
@@ -17,13 +16,13 @@ from palimpsest.client import Client
 
 from cli.health import health_of
 from images.build import SERVICES, image_name
+from images.confinement import confinement
 from images.tools import command
 from shared.embedded_postgres import EmbeddedPostgres
 from tests.conftest import execute
 from tests.ports import free_ports
 from tests.unit.granting import entry, grants_file
 
-USER_ID = 65532
 TOKEN, SERVICES_TOKEN = "caller-of-the-test", "writer-and-reader"
 PERMISSIONS = ["read", "write", "admin"]
 NAMES = ("startup", "readiness", "liveness")
@@ -201,20 +200,12 @@ def finished(
 def pod_options(
     service: str, environment: Mapping[str, str], mounts: Mapping[Path, str], *, memory: str = ""
 ) -> list[str]:
-    """How Kubernetes runs it, in the words of podman."""
-    # Podman asks for more than a container of containers may have.
-    files, processes = (
-        min(1024, resource.getrlimit(limit)[1]) for limit in (resource.RLIMIT_NOFILE, resource.RLIMIT_NPROC)
-    )
+    """How Kubernetes runs a service, in the words of podman."""
     return [
-        "--runtime", "runc", "--pull", "never", "--network", "host",
-        "--read-only", "--read-only-tmpfs=false", "--tmpfs", "/tmp:rw,nosuid,nodev,size=256m,mode=1777",
-        "--user", f"{USER_ID}:{USER_ID}", "--cap-drop", "all", "--security-opt", "no-new-privileges",
-        "--memory", memory or MEMORY[service], "--memory-swap", memory or MEMORY[service],
-        "--ulimit", f"nofile={files}:{files}", "--ulimit", f"nproc={processes}:{processes}",
+        *confinement(memory or MEMORY[service]),
         *(f"--env={name}={value}" for name, value in environment.items()),
         *(f"--volume={source}:{target}:ro" for source, target in mounts.items()),
-    ]  # fmt: skip
+    ]
 
 
 def until_serving(pod: Pod) -> None:
