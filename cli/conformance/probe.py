@@ -97,6 +97,13 @@ class Place:
         found: SearchResponse = self.ask("Search", caller=caller, query=query, **fields)
         return found
 
+    def search_whole(self, query: str, **fields: Any) -> SearchResponse:
+        """Searches by all signals of the mode. Raises Unseen where the query had no vector in time."""
+        found = self.search(query, **fields)
+        if found.degraded:
+            raise Unseen("the reader did not reach its embedder in time")
+        return found
+
     def found(self, query: str, *, caller: Client | None = None, **fields: Any) -> list[str]:
         """The ids of what a search finds, best first; by words alone unless a mode is given, for vectors come later."""
         fields.setdefault("mode", "SEARCH_MODE_LEXICAL")

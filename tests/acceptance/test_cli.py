@@ -28,7 +28,9 @@ PALIMPSEST = (sys.executable, "-m", "cli.main")
 def environment(data: Path) -> dict[str, str]:
     """The machine's, without what would lead to another system, or colour what is printed."""
     kept = {name: value for name, value in os.environ.items() if not name.startswith(("PALIMPSEST_", "GIT_"))}
-    return kept | {"PALIMPSEST_DATA": str(data), "NO_COLOR": "1", "GIT_CONFIG_GLOBAL": "/dev/null"}
+    # A busy machine takes its time for the vector of a query: what is found with it is what is asked here.
+    patient = {"PALIMPSEST_READER_EMBED_TIMEOUT_S": "20"}
+    return kept | patient | {"PALIMPSEST_DATA": str(data), "NO_COLOR": "1", "GIT_CONFIG_GLOBAL": "/dev/null"}
 
 
 @dataclass(frozen=True)

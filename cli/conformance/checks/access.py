@@ -129,7 +129,7 @@ def _asked(place: Place, caller: Client) -> dict[str, bytes]:
         "ListFacts": place.ask("ListFacts", caller=caller, include_history=True),
         "ListNeighbors": place.ask("ListNeighbors", caller=caller, entity=ref("person:anna")),
         "Traverse": place.ask("Traverse", caller=caller, anchors=[ref("person:anna")], depth=3),
-        "Search": place.search("who does Anna know", caller=caller, keep_irrelevant=True),
+        "Search": place.search_whole("who does Anna know", caller=caller, keep_irrelevant=True),
         "GetNamespaceStatistics": place.ask("GetNamespaceStatistics", caller=caller),
         "ListObservations": place.ask("ListObservations", caller=caller),
     }

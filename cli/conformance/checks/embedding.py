@@ -18,7 +18,6 @@ from palimpsest.v1.embedder_service_pb2 import (
 
 from cli.conformance.building import document, ref
 from cli.conformance.expecting import expect, invalid, refused, same
-from cli.conformance.outcome import Unseen
 from cli.conformance.probe import Probe
 from cli.conformance.registry import tries
 
@@ -74,7 +73,9 @@ def neighbours_change_no_vector(probe: Probe) -> None:
     try:
         probe.embedder.Embed(late, timeout=0.05)
     except grpc.RpcError as error:
-        same(error.code().name, "DEADLINE_EXCEEDED", "the answer to a call that is too late")
+        # Beside the work of others there may be no room for it, which is told before its time is over.
+        told = error.code().name
+        expect(told in {"DEADLINE_EXCEEDED", "RESOURCE_EXHAUSTED"}, f"the answer to a call that is too late is {told}")
     expect(cosine(alone, embedded(probe, _TEXTS[:1])[0]) > _ALMOST_ONE, "after a late call a text has another vector")
     kindless = EmbedRequest(texts=["x"])
     invalid(lambda: probe.embedder.Embed(kindless), "input_type")
@@ -90,8 +91,8 @@ def words_first_vectors_later(probe: Probe) -> None:
     place.embedded()
     chunks = place.ask("ListChunks", entity=ref("doc:a")).chunks
     same([each.embedded for each in chunks], [True], "whether chunks have vectors after the wait")
-    found = place.found("a bird at the sea shore", mode="SEARCH_MODE_VECTOR", keep_irrelevant=True)
-    expect("chunk:doc:a#0" in found, "what has a vector is not found by meaning")
+    near = place.search_whole("a bird at the sea shore", mode="SEARCH_MODE_VECTOR", keep_irrelevant=True)
+    expect("chunk:doc:a#0" in [hit.item_id for hit in near.hits], "what has a vector is not found by meaning")
 
 
 @tries("EM-4")
@@ -111,9 +112,7 @@ def one_space(probe: Probe) -> None:
     place = probe.place()
     place.say(document("doc:a", "The dunlin wades at low tide."))
     place.embedded()
-    answer = place.search("dunlin", keep_irrelevant=True)
-    if answer.degraded:
-        raise Unseen("the reader did not reach its embedder in time")
+    answer = place.search_whole("dunlin", keep_irrelevant=True)
     same(answer.fingerprint, model.id, "the fingerprint that a search compared by")
     same(place.ask("GetMemoryHealth").health.active_fingerprint, model.id, "the fingerprint of what is stored")
 
