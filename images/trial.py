@@ -19,7 +19,7 @@ from images.index_access import secrets
 from images.tools import MissingTools, alone, command, require_tools, work_folder
 
 ROOM_BYTES = 6 << 30
-"""On the disk of the store: two bases and three images from nothing are 3 GiB at their peak."""
+"""On the disk of the store: two bases and three images from nothing take 3.5 GiB at their peak."""
 
 _TRIAL = "localhost/palimpsest-trial:built"
 # The first step of each Dockerfile that needs somebody else.
