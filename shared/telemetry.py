@@ -1,13 +1,13 @@
 """Traces and metrics of the process. Nothing is exported unless the settings say so; content never is."""
 
-import secrets
+import random
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from importlib.metadata import version
 
 import grpc
 from opentelemetry import propagate, trace
-from opentelemetry.context import Context
+from opentelemetry.context import Context, get_current
 from opentelemetry.sdk.resources import SERVICE_NAME, Resource
 from opentelemetry.sdk.trace import TracerProvider
 from opentelemetry.sdk.trace.export import BatchSpanProcessor, ConsoleSpanExporter, SpanExporter
@@ -20,6 +20,8 @@ from shared.settings import TelemetrySettings
 __all__ = ["current_trace_id", "is_tracing", "outgoing_call", "outgoing_metadata", "registry", "telemetry", "tracer"]
 
 tracer = trace.get_tracer("palimpsest")
+# The metadata that tells a trace; most calls have none.
+_TRACE_FIELDS = propagate.get_global_textmap().fields
 
 registry = CollectorRegistry()
 """Where all metrics of the services are registered: `Counter("palimpsest_…", "…", registry=registry)`."""
@@ -77,10 +79,11 @@ def incoming_context(metadata: Mapping[str, str]) -> Context:
 
     The trace has an id even where nothing is exported, so that an error can name it and the log has it.
     """
-    context = propagate.extract(metadata)
+    context = get_current() if _TRACE_FIELDS.isdisjoint(metadata) else propagate.extract(metadata)
     if trace.get_current_span(context).get_span_context().is_valid or is_tracing():
         return context
-    fresh = trace.SpanContext(trace_id=secrets.randbits(128) or 1, span_id=secrets.randbits(64) or 1, is_remote=False)
+    # As OpenTelemetry's own generator of ids: they have to differ, nobody need be unable to guess them.
+    fresh = trace.SpanContext(random.getrandbits(128) or 1, random.getrandbits(64) or 1, is_remote=False)
     return trace.set_span_in_context(trace.NonRecordingSpan(fresh), context)
 
 

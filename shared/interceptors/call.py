@@ -2,7 +2,7 @@
 
 import asyncio
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import AbstractAsyncContextManager
 from dataclasses import dataclass, field
 
@@ -29,6 +29,7 @@ class Call:
     reason: str = ""
     """The reason of the error that it ended with, if it was one of ours."""
     started: float = field(default_factory=time.monotonic)
+    _metadata: dict[str, str] | None = None
 
     def deadline(self) -> float | None:
         """The deadline on the monotonic clock; None where the client set none."""
@@ -38,10 +39,12 @@ class Call:
         """Seconds since the start."""
         return time.monotonic() - self.started
 
-    def metadata(self) -> dict[str, str]:
+    def metadata(self) -> Mapping[str, str]:
         """The metadata that the client sent, binary entries left out; of a repeated key the last value."""
-        pairs = self.context.invocation_metadata() or ()
-        return {key: value for key, value in pairs if isinstance(value, str)}
+        if self._metadata is None:
+            pairs = self.context.invocation_metadata() or ()
+            self._metadata = {key: value for key, value in pairs if isinstance(value, str)}
+        return self._metadata
 
     def code(self, error: BaseException | None) -> grpc.StatusCode:
         """How the call ended: with `error`, or without one."""

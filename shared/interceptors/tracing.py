@@ -8,7 +8,7 @@ from opentelemetry import context as contexts
 from opentelemetry.trace import Span, SpanKind, Status, StatusCode, set_span_in_context
 
 from shared.interceptors.call import Call
-from shared.telemetry import incoming_context, tracer
+from shared.telemetry import incoming_context, is_tracing, tracer
 
 # How a call ends badly by the server's fault; what a caller did wrong is no error of its span on the server.
 _SERVER_FAULTS = frozenset(
@@ -27,15 +27,17 @@ _SERVER_FAULTS = frozenset(
 async def traced(call: Call) -> AsyncIterator[None]:
     """A span around the call, named after the method, with its status code. Exceptions are not recorded: content."""
     parent = incoming_context(call.metadata())
-    span = tracer.start_span(call.method.removeprefix("/"), parent, SpanKind.SERVER)
-    token = contexts.attach(set_span_in_context(span, parent))
+    span = tracer.start_span(call.method.removeprefix("/"), parent, SpanKind.SERVER) if is_tracing() else None
+    token = contexts.attach(set_span_in_context(span, parent) if span else parent)
     try:
         yield
     except BaseException as error:
-        _end(span, call, error)
+        if span:
+            _end(span, call, error)
         raise
     else:
-        _end(span, call, None)
+        if span:
+            _end(span, call, None)
     finally:
         contexts.detach(token)
 
