@@ -18,9 +18,11 @@ from shared.health import Health
 from shared.interceptors.access_log import logged
 from shared.interceptors.admission import UNPOOLED, Admission, Bounds
 from shared.interceptors.authentication import authenticated
+from shared.interceptors.backlog import Backlog, ReceivedCalls
 from shared.interceptors.call import Step
 from shared.interceptors.deadline import within_deadline
 from shared.interceptors.errors import answered
+from shared.interceptors.gate import Gate
 from shared.interceptors.guard import Guard
 from shared.interceptors.pipeline import Pipeline
 from shared.interceptors.tracing import traced
@@ -28,6 +30,9 @@ from shared.server_credentials import server_credentials
 from shared.settings import ServerSettings
 
 _log = logging.getLogger(__name__)
+
+# Each takes some 10 KB until it is refused, of which thousands are in a second.
+_MOST_PENDING = 10_000
 
 
 async def _nothing() -> None:
@@ -118,22 +123,29 @@ async def _listening(
         _log.info("stopped")
 
 
-def steps(settings: ServerSettings, bounds: Bounds) -> Sequence[Step]:
+def steps(settings: ServerSettings, admission: Admission) -> Sequence[Step]:
     """What is done around every call, the first outermost."""
     return (
         traced,  # outermost: all that follows logs under the call's trace id
         logged,  # sees how the call ended, whatever ended it
         answered,  # turns what the steps below and the servicer raise into a status
         within_deadline,  # a call that comes too late costs nothing more
-        Admission(bounds).admitted,  # before any work, that of checking credentials too
+        admission.admitted,  # before any work, that of checking credentials too
         authenticated(authenticator_of(settings)),  # before a byte of the request is decoded
     )  # then the pipeline decodes and checks the request, and calls the servicer
 
 
 def _server(service: Service, settings: ServerSettings, state: Health) -> grpc.aio.Server:
-    around = steps(settings, service.bounds.limited(settings.max_concurrent_calls))
-    pipeline = Pipeline(around, max_message_bytes=settings.max_message_bytes, guard=service.guard)
-    server = grpc.aio.server(interceptors=(pipeline,), options=_options(settings))
+    received = ReceivedCalls()
+    backlog = Backlog(received)
+    admission = Admission(service.bounds.limited(settings.max_concurrent_calls), backlog)
+    pipeline = Pipeline(
+        steps(settings, admission),
+        Gate(admission, backlog),
+        max_message_bytes=settings.max_message_bytes,
+        guard=service.guard,
+    )
+    server = received.server(interceptors=(pipeline,), options=_options(settings))
     service.register(server)
     health_pb2_grpc.add_HealthServicer_to_server(state, server)
     reflection.enable_server_reflection((service.name, health.SERVICE_NAME, reflection.SERVICE_NAME), server)
@@ -170,6 +182,11 @@ def _options(settings: ServerSettings) -> list[tuple[str, Any]]:
         ("grpc.http2.min_ping_interval_without_data_ms", _ms(settings.min_ping_interval_s)),
         ("grpc.max_connection_age_ms", _ms(settings.max_connection_age_s)),
         ("grpc.max_connection_age_grace_ms", _ms(settings.max_connection_age_grace_s)),
+        # Beyond gRPC's 1,000 it cancels calls that wait to be handed over, which tells callers nothing: we refuse them.
+        ("grpc.server.max_pending_requests", _MOST_PENDING),
+        ("grpc.server.max_pending_requests_hard_limit", 2 * _MOST_PENDING),
+        # What tells us how many wait.
+        ("grpc.enable_channelz", 1),
         # gRPC's default lets two services listen on one port by mistake, each getting half of the calls.
         ("grpc.so_reuseport", int(settings.reuse_port)),
     ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 import time
 from collections import deque
 from collections.abc import AsyncIterator, Callable, Iterator
@@ -11,23 +12,24 @@ from dataclasses import dataclass
 
 from shared.errors import DeadlineExceeded, QueueFull
 from shared.interceptors.adaptive_limit import AdaptiveLimit
+from shared.interceptors.backlog import Backlog
 from shared.interceptors.call import Call
 from shared.interceptors.deadline import deadline_s_left
 from shared.interceptors.standing_queue import StandingQueue
 from shared.resting import counted_by
 from shared.telemetry import calls_refused
 
-_RETRY_AFTER_S = 0.5
+QUEUE, RETRY_AFTER_S = "calls", 0.5
 # Calls that wait for what others do take memory and nothing else.
 _MOST_RESTING = 512
 _LEAST_CALLS = 64
 # So few are a load of nothing, and what an overload begins with.
 _FEWEST = 2
-# gRPC hands over one call of a method after the other, each after several turns of the event loop: between two of those
-# that wait there lies less than that. Where work is held for them the shorter gap tells.
-_TURNS, _GAP_S, _HELD_GAP_S = 8, 0.002, 0.001
-# Calls that come for so long without such a gap are those of a queue. Work waits for its end, but not for ever.
-_QUEUED_S, _LONGEST_HOLD_S = 0.1, 0.02
+# So many there are no queue. Work waits for the end of a longer one, but not for ever.
+_FEW_QUEUED, _LONGEST_HOLD_S = 4, 0.1
+_LOOKED_EVERY_S = 0.002
+# Where nothing is worked on gRPC hands over several in a millisecond.
+_GAP_S = 0.005
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,21 +83,21 @@ class Admission:
     does at a time without keeping each for long (`AdaptiveLimit`), and half as many wait to follow them at once. Who
     has waited till then, beyond these, is refused, too.
 
-    What waits inside gRPC is nobody's count, and the more is worked on, the longer are the turns in which gRPC hands it
-    over. So while there is a queue, work on what is let in begins when the queue is empty: all of it is counted by
-    then, or refused.
+    What waits inside gRPC (`Backlog`) counts like what waits here. The more is worked on, the slower it is handed over:
+    so in an overload no work begins while there is such a queue. All of it is counted here soon, or refused.
     """
 
-    def __init__(self, bounds: Bounds, clock: Callable[[], float] = time.monotonic) -> None:
+    def __init__(self, bounds: Bounds, backlog: Backlog, clock: Callable[[], float] = time.monotonic) -> None:
         self._bounds = bounds
+        self._backlog = backlog
         self._clock = clock
         self._limit = AdaptiveLimit(bounds.fewest, bounds.places)
-        self._queue = StandingQueue(bounds.most, _RETRY_AFTER_S)
+        self._queue = StandingQueue(bounds.most, RETRY_AFTER_S)
         self._waiting: deque[asyncio.Future[None]] = deque()
-        self._working = self._resting = self._arrived = 0
-        self._coming: asyncio.Task[None] | None = None
-        self._coming_since = 0.0
-        self._held_since: float | None = None
+        self._working = self._resting = 0
+        self._holding: asyncio.Task[None] | None = None
+        self._free_until = 0.0
+        self._idle_since = math.inf
 
     @asynccontextmanager
     async def admitted(self, call: Call) -> AsyncIterator[None]:
@@ -104,8 +106,8 @@ class Admission:
         if call.is_streaming:
             yield
             return
-        self._arrived += 1
-        self._count_or_refuse()
+        if self.refuses():
+            raise QueueFull(queue=QUEUE, retry_after_s=RETRY_AFTER_S)
         await self._until_placed()
         place, crowd = _Place(self, self._clock()), self._working
         try:
@@ -127,25 +129,29 @@ class Admission:
             self._resting -= 1
             self._working += 1
 
-    def _count_or_refuse(self) -> None:
+    def refuses(self) -> bool:
+        """Whether a call that comes now is one too many. It counts as refused then."""
         now = self._clock()
         if self._under_way + self._resting >= max(self._bounds.most, _MOST_RESTING):
-            raise _refusal()
-        if self._under_way >= self._most(now):
-            is_new = not self._queue.is_overload(now)
-            if self._queue.refused(now):
-                if is_new:
-                    self._limit.restart()
-                self._refuse_who_waits()
-            raise _refusal()
+            calls_refused.inc()
+            return True
+        is_new = not self._queue.is_overload(now)
+        queued = self._queued(now)
+        if self._under_way + (queued if is_new else 0) < self._most(now):
+            return False
+        if self._queue.refused(now):
+            if is_new:
+                self._limit.restart()
+            self._refuse_who_waits()
+        calls_refused.inc()
+        return True
 
     async def _until_placed(self) -> None:
-        if self._bounds.fewest >= self._bounds.most:  # whoever is let in has a place, and lengthens no turn
+        if self._is_unlimited:
             self._working += 1
             return
         waiter = asyncio.get_running_loop().create_future()
         self._waiting.append(waiter)
-        self._watch_arrivals()
         self._give_places()
         try:
             async with asyncio.timeout(None if waiter.done() else deadline_s_left()):
@@ -174,11 +180,26 @@ class Admission:
         while self._waiting and self._under_way > most:
             waiter = self._waiting.pop()
             if not waiter.done():
-                waiter.set_exception(_refusal())
+                calls_refused.inc()
+                waiter.set_exception(QueueFull(queue=QUEUE, retry_after_s=RETRY_AFTER_S))
 
     @property
     def _under_way(self) -> int:
         return self._working + len(self._waiting)
+
+    def _queued(self, now: float) -> int:
+        """Calls that wait inside gRPC, where that can be many."""
+        is_calm = self._under_way < self._bounds.fewest and not self._queue.is_long(now)
+        if self._is_unlimited or is_calm:
+            return 0
+        if not self._working and min(self._backlog.gap_s, now - self._idle_since) >= _GAP_S:
+            self._backlog.seems_empty()
+        return self._backlog.waiting()
+
+    @property
+    def _is_unlimited(self) -> bool:
+        """Whether whoever is let in has a place: what is worked on lengthens no turn."""
+        return self._bounds.fewest >= self._bounds.most
 
     def _places(self, now: float) -> int:
         return self._limit.places if self._queue.is_overload(now) else self._bounds.places
@@ -193,38 +214,30 @@ class Admission:
             self._limit.observe(method, now - since, crowd=crowd)
 
     def _leave(self) -> None:
+        now = self._clock()
         self._working -= 1
         self._give_places()
-        if self._under_way <= self._bounds.most // 2:
+        if not self._working:
+            self._idle_since = now
+        if self._under_way + self._queued(now) <= self._bounds.most // 2:
             self._queue.drained()
 
     def _holds(self, now: float) -> bool:
-        """Whether work is to begin later, as calls may wait inside gRPC."""
-        if self._coming is None or now - self._coming_since < _QUEUED_S:
-            return False
-        if self._held_since is None:
-            self._held_since = now
-        return now - self._held_since < _LONGEST_HOLD_S
+        """Whether work is to begin later, as calls wait inside gRPC."""
+        if self._holding is None and now >= self._free_until and self._is_queued(now):
+            self._holding = asyncio.create_task(self._hold(now + _LONGEST_HOLD_S))
+        return self._holding is not None
 
-    def _watch_arrivals(self) -> None:
-        if self._coming is None and self._working > 1:  # else nothing lengthens the turns
-            self._coming = asyncio.create_task(self._until_none_comes())
-            self._coming_since = self._clock()
+    def _is_queued(self, now: float) -> bool:
+        return self._queue.is_overload(now) and self._backlog.waiting() > _FEW_QUEUED
 
-    async def _until_none_comes(self) -> None:
-        arrived = -1
-        while arrived != self._arrived:
-            arrived = self._arrived
-            for _ in range(_TURNS):
-                await asyncio.sleep(0)
-            await asyncio.sleep(_GAP_S if self._held_since is None else _HELD_GAP_S)
-            if self._held_since is not None and not self._holds(self._clock()):
-                self._give_places()
-                self._held_since = None
-        self._coming = self._held_since = None
+    async def _hold(self, until: float) -> None:
+        """Until hardly anybody waits inside gRPC any more, but not for ever."""
+        while (now := self._clock()) < until:
+            if not self._is_queued(now):
+                break
+            await asyncio.sleep(_LOOKED_EVERY_S)
+        else:
+            self._free_until = now + _LONGEST_HOLD_S
+        self._holding = None
         self._give_places()
-
-
-def _refusal() -> QueueFull:
-    calls_refused.inc()
-    return QueueFull(queue="calls", retry_after_s=_RETRY_AFTER_S)

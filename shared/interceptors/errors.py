@@ -6,6 +6,7 @@ from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from typing import NoReturn
 
+import grpc
 import grpc.aio
 from grpc_status import rpc_status
 
@@ -45,10 +46,15 @@ async def _abort_as_fault(call: Call, error: BaseException) -> NoReturn:
 
 async def _abort(call: Call, error: PalimpsestError) -> NoReturn:
     call.reason = error.reason
+    await call.context.abort_with_status(status_of(error))
+    raise AssertionError("an aborted call never goes on")
+
+
+def status_of(error: PalimpsestError) -> grpc.Status:
+    """What a call is aborted with."""
     status = rpc_status.to_status(to_status(error))
     if error.retry_after_s is not None:
         # gRPC's own retries read this trailer and not RetryInfo (gRFC A6).
         pushback = (RETRY_PUSHBACK, str(round(error.retry_after_s * 1000)))
         status = status._replace(trailing_metadata=(*status.trailing_metadata, pushback))
-    await call.context.abort_with_status(status)
-    raise AssertionError("an aborted call never goes on")
+    return status

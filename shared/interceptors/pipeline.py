@@ -19,6 +19,7 @@ from google.protobuf.message import Message
 from shared import wire
 from shared.errors import MessageTooLarge, NotImplementedYet, PalimpsestError
 from shared.interceptors.call import Call, Step
+from shared.interceptors.gate import Gate
 from shared.interceptors.guard import Guard
 from shared.telemetry import calls_started
 from shared.validation import require_valid
@@ -36,8 +37,11 @@ _Continuation = Callable[[grpc.HandlerCallDetails], Awaitable[grpc.RpcMethodHand
 class Pipeline(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc ships no types
     """Wraps the methods of our services with `steps`, the first outermost; health and reflection pass untouched."""
 
-    def __init__(self, steps: Sequence[Step], *, max_message_bytes: int, guard: Guard | None = None) -> None:
+    def __init__(
+        self, steps: Sequence[Step], gate: Gate, *, max_message_bytes: int, guard: Guard | None = None
+    ) -> None:
         self._steps = tuple(steps)
+        self._gate = gate
         self._guard = guard
         self._max_message_bytes = max_message_bytes
         self._wrapped: dict[str, grpc.RpcMethodHandler] = {}
@@ -45,7 +49,9 @@ class Pipeline(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc ships 
     async def intercept_service(
         self, continuation: _Continuation, handler_call_details: grpc.HandlerCallDetails
     ) -> grpc.RpcMethodHandler | None:
-        """The wrapped handler of the method; one that answers NOT_IMPLEMENTED where the method is not known."""
+        """The wrapped handler of the method; one that answers NOT_IMPLEMENTED where the method is not known, and one
+        that refuses where a call is too many."""
+        self._gate.hand_over()
         method = handler_call_details.method
         wrapped = self._wrapped.get(method)
         if wrapped is None:
@@ -56,7 +62,9 @@ class Pipeline(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc ships 
             if handler:  # the names of methods that don't exist are the clients', and without number
                 self._wrapped[method] = wrapped
         calls_started.labels(method if method in self._wrapped else UNKNOWN_METHOD).inc()
-        return wrapped
+        if wrapped.request_streaming or wrapped.response_streaming:
+            return wrapped
+        return self._gate.refusal(method) or wrapped
 
     def _wrap(self, method: str, handler: grpc.RpcMethodHandler) -> grpc.RpcMethodHandler:
         behaviour = _behaviour(handler)

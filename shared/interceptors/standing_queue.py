@@ -43,6 +43,10 @@ class StandingQueue:
         self._settle(now)
         return self._until is not None
 
+    def is_long(self, now: float) -> bool:
+        """Whether it was too long lately, which may become an overload or is one."""
+        return self.is_overload(now) or self._too_long_since is not None
+
     def room(self, now: float, least: int) -> int:
         """How many calls may be under way; in an overload `least`."""
         if not self.is_overload(now):

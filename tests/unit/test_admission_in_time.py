@@ -12,11 +12,14 @@ from hypothesis import strategies as st
 from load.measures import percentile
 from shared.errors import QueueFull
 from shared.interceptors.admission import UNPOOLED, Admission, Bounds
+from shared.interceptors.backlog import Backlog
 from shared.interceptors.call import Call
 from shared.resting import resting
 from tests.unit.simulated_time import simulated
 
 PROCESSORS, SLICES = 2, 2
+# A turn of the event loop, and by how much each call that is worked on lengthens it; gRPC hands a call over in five.
+TURN_S, LONGER_S, TURNS = 0.00005, 0.001, 5
 COST_S = 0.04
 CAPACITY = PROCESSORS / COST_S
 POOL = Bounds.of_pool(10)
@@ -28,6 +31,9 @@ class World:
 
     bounds: Bounds = POOL
     processors: float = PROCESSORS
+    is_slow: bool = False
+    """Whether handing calls over takes time, the more the more is worked on."""
+    received: int = 0
     at_work: int = 0
     most_at_work: int = 0
     accepted: list[tuple[float, float]] = field(default_factory=list)
@@ -39,7 +45,10 @@ class World:
         return self
 
     async def _live(self, life):
-        self.admission = Admission(self.bounds, clock=asyncio.get_running_loop().time)
+        clock = asyncio.get_running_loop().time
+        self.backlog = Backlog(lambda: self.received, clock)
+        self.admission = Admission(self.bounds, self.backlog, clock)
+        self.handing_over = asyncio.Lock()
         await life(self)
         assert self.at_work == 0
 
@@ -47,6 +56,12 @@ class World:
         """Whether it was answered."""
         clock = asyncio.get_running_loop().time
         came = clock()
+        self.received += 1
+        if self.is_slow:
+            async with self.handing_over:  # one after the other
+                for _ in range(TURNS):
+                    await asyncio.sleep(TURN_S + LONGER_S * self.at_work)
+        self.backlog.hand_over()
         try:
             async with self.admission.admitted(Call(method, None, is_streaming=False)):
                 await self.work(cost_s)
@@ -87,9 +102,9 @@ class World:
         return percentile([took for came, took in self.accepted if came >= since], share)
 
 
-def base():
+def base(**options):
     """What four clients see."""
-    world = World().live(lambda world: world.clients(4, 5))
+    world = World(**options).live(lambda world: world.clients(4, 5))
     return world.took(0.5), world.took(0.95)
 
 
@@ -102,6 +117,32 @@ def test_in_an_overload_what_is_let_in_is_answered_as_ever(factor):
     assert world.took(0.95) <= 5 * p95
     assert len(world.accepted) >= 0.9 * 20 * CAPACITY
     assert percentile([took for _, took in world.refused], 0.95) == 0
+
+
+@pytest.mark.parametrize("factor", [5, 10])
+def test_what_waits_inside_grpc_is_as_soon_answered(factor):
+    """OP-1: what is worked on keeps gRPC from handing calls over, until far more wait there than are let in. They are
+    refused as soon, and what is let in has not waited there for long."""
+    p50, p95 = base(is_slow=True)
+    world = World(is_slow=True).live(lambda world: world.open_loop(factor * CAPACITY, 20))
+    assert world.took(0.5) <= 3 * p50
+    assert world.took(0.95) <= 5 * p95
+    assert len(world.accepted) >= 0.6 * 20 * CAPACITY
+    assert percentile([took for _, took in world.refused], 0.95) <= 5 * p95
+
+
+def test_calls_that_grpc_drops_are_not_waited_for():
+    """OP-1: it hands them over never; those who come after a storm of them find as much room as ever."""
+
+    async def life(world):
+        storm = asyncio.create_task(world.open_loop(10 * CAPACITY, 5))
+        await asyncio.sleep(1)
+        world.received += 5_000
+        await storm
+        await world.open_loop(0.8 * CAPACITY, 20)
+
+    world = World(is_slow=True).live(life)
+    assert max(came for came, _ in world.refused) <= 5 + 10
 
 
 @pytest.mark.parametrize("number", [8, 16, 32, 64])
