@@ -48,6 +48,17 @@ def violations(message: Message, prefix: str = "") -> list[Violation]:
     return found[:MOST_VIOLATIONS]
 
 
+def value_violations(field: AnyDescriptor, value: Any, path: str) -> list[Violation]:
+    """What breaks the limits of a single-valued field, were `value` in it: without a message around it."""
+    plan = _plans.get(field.containing_type) or _compiled(field.containing_type)
+    found: list[Violation] = []
+    if value == field.default_value:  # as good as absent
+        found += (Violation(path, words) for number, _, words in plan.needed if number == field.number)
+    elif field.number in plan.checks:
+        plan.checks[field.number][1](value, path, found)
+    return found
+
+
 def require_valid(message: Message, prefix: str = "") -> None:
     """Raises InvalidField or InvalidText if `violations` finds any."""
     found = violations(message, prefix)

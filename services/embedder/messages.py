@@ -11,8 +11,9 @@ from services.embedder.fingerprint import Fingerprint
 from shared.errors import Internal, InvalidField, PalimpsestError, Violation, invalid
 from shared.interceptors.status import to_item_error
 from shared.logs import current_trace_id
-from shared.validation import violations
+from shared.validation import value_violations
 
+_STREAMED_TEXT = pb.StreamEmbedRequest.DESCRIPTOR.fields_by_name["text"]
 _INPUT_TYPES: dict[int, InputType] = {pb.INPUT_TYPE_QUERY: InputType.QUERY, pb.INPUT_TYPE_PASSAGE: InputType.PASSAGE}
 
 _log = logging.getLogger(__name__)
@@ -25,9 +26,8 @@ def to_input_type(value: int) -> InputType:
 
 def text_error(text: str, field: str) -> PalimpsestError | None:
     """Returns what is wrong with one text of a batch, by the limits that the contract sets on a streamed one."""
-    item = pb.StreamEmbedRequest(text=text, input_type=pb.INPUT_TYPE_PASSAGE)
-    found = violations(item)
-    return invalid([Violation(field, each.description, each.is_text) for each in found]) if found else None
+    found = value_violations(_STREAMED_TEXT, text, field)
+    return invalid(found) if found else None
 
 
 def to_result(outcome: Embedded | Exception, field: str) -> pb.EmbedResult:

@@ -16,7 +16,7 @@ from palimpsest.v1.writer_service_pb2 import BatchRecordObservationsRequest
 
 from shared import validation
 from shared.errors import InvalidField, InvalidText, Violation
-from shared.validation import MOST_VIOLATIONS, require_valid, violations
+from shared.validation import MOST_VIOLATIONS, require_valid, value_violations, violations
 
 FIELD = descriptor_pb2.FieldDescriptorProto
 
@@ -116,6 +116,28 @@ WRONG: list[tuple[dict[str, Any], str]] = [
 def test_each_limit_is_enforced_with_the_path(fields: dict[str, Any], path: str) -> None:
     """SH-5, OP-2: the limits of the contract bind, and the violation names its field."""
     assert paths(Sample_(**fields)) == [path]
+
+
+SINGLE = [
+    (field, value)
+    for fields, _ in WRONG
+    for field, value in fields.items()
+    if isinstance(value, str | bytes | int | float)
+]
+
+
+@pytest.mark.parametrize(("field", "value"), [*SINGLE, ("name", ""), ("name", "ab"), ("key", "a1"), ("count", 0)])
+def test_a_value_without_a_message_is_checked_as_in_one(field: str, value: Any) -> None:
+    """OB-6, EM-4: an item of a batch that is one value has the limits of the field that it would be in elsewhere."""
+    described = Sample_.DESCRIPTOR.fields_by_name[field]
+    assert value_violations(described, value, field) == violations(Sample_(**{field: value}))
+
+
+def test_a_required_value_without_a_message_has_to_be_something() -> None:
+    """SH-5: as its field, were it absent."""
+    kind = Observation.DESCRIPTOR.fields_by_name["kind"]
+    assert value_violations(kind, "", "a") == [Violation("a", "is required")]
+    assert value_violations(kind, "note", "a") == []
 
 
 RIGHT: list[dict[str, Any]] = [
