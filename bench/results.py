@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import results_peers
+from bench import results_peers, results_scale
 from bench.results_tables import cell, tables
 
 _HEAD = """# Results
@@ -31,6 +31,7 @@ SECTIONS = {
     "vector_recall": ("Vectors found, by strategy", "Recall against comparing all."),
     "ingest_speed": ("Ingestion beside plain SQL", "Ratios are of ours to SQL that inserts the same rows."),
     "ingest_scale": ("Ingestion into a large store", "The rate there, to that in a small one."),
+    "scale": ("As the whole grows", "Chunks and facts in 1,000 namespaces of Zipf sizes; each store is built anew."),
     "quality": ("What is found", "Ranking with abstention overruled; `answered`: of unanswerable questions."),
     "embed": (
         "The embedder",
@@ -40,9 +41,15 @@ SECTIONS = {
     "asof": ("As of a moment", "Answers with just the right facts."),
     "reconcile": ("Snapshots", "What a snapshot of a scope costs."),
     "load": ("Under load", "ghz on the main RPCs; ratios to a yardstick in turns."),
+    "soak": (
+        "For half an hour, and then far too much",
+        "The mixed profile at 80 % of what is kept up with; then ten times the searches that can be answered.",
+    ),
     "crash": ("Processes that die", "By SIGKILL, at each step of the write path, while clients go on."),
 }
 """Title and what is said of each benchmark that is known, in the order of the page."""
+_OWN_PAGES = {"peers": results_peers, "scale": results_scale}
+"""Of those that have charts, and tables of their own."""
 
 
 def pages(recorded: Sequence[Mapping[str, Any]], charts: str) -> dict[str, str]:
@@ -51,8 +58,8 @@ def pages(recorded: Sequence[Mapping[str, Any]], charts: str) -> dict[str, str]:
     ordered = sorted(recorded, key=lambda each: (_place(known, each["bench"]), each["bench"], each["command"]))
     found = {"": "\n".join([_HEAD, *(line for each in ordered for line in _section(each, charts))]).rstrip() + "\n"}
     for each in ordered:
-        if each["bench"] == "peers":
-            found |= results_peers.charts(each["figures"])
+        if own := _OWN_PAGES.get(each["bench"]):
+            found |= own.charts(each["figures"])
     return found
 
 
@@ -64,7 +71,8 @@ def _section(recorded: Mapping[str, Any], charts: str) -> list[str]:
     bench, figures = recorded["bench"], recorded["figures"]
     title, said = SECTIONS.get(bench, (bench.replace("_", " ").capitalize(), ""))
     folder = figures.get("folder", "") if bench == "quality" else ""
-    shown = results_peers.lines(figures, charts) if bench == "peers" else tables(figures)
+    own = _OWN_PAGES.get(bench)
+    shown = own.lines(figures, charts) if own else tables(figures)
     return [
         f"## {title}{f': {folder}' if folder else ''}",
         "",

@@ -1,7 +1,7 @@
-"""The whole system as it grows: one table and one plot, a size a row.
+"""The whole system as it grows, a size a row.
 
 usage: python -m bench.scale FOLDER [--sizes 10000,100000,1000000] [--namespaces 1000] [--facts-per-chunk 2]
-           [--ranks 1,10,100] [--queries N] [--rounds N] [--plot FILE.svg] [--json]
+           [--ranks 1,10,100] [--queries N] [--rounds N] [--json]
 
 Builds a store of each size in FOLDER, with facts in all its namespaces, and keeps it: 1,000,000 chunks with 2,000,000
 facts are 3,000,000 passages with vectors, which take hours on two cores, and some 20 GB. Of each store it measures what
@@ -19,7 +19,6 @@ from __future__ import annotations
 import argparse
 import asyncio
 import json
-import math
 import re
 import time
 from collections.abc import Sequence
@@ -33,6 +32,7 @@ from bench import ingest_scale, vector_recall
 from bench.big_content import Asked, Content, name_of
 from bench.big_store import build, serving
 from bench.measures import percentile
+from bench.results_scale import table
 from bench.search_scale import searching
 from services.reader.rows import Filter, Row
 from services.reader.search_statement import SETTINGS
@@ -179,73 +179,6 @@ def measure(options: argparse.Namespace) -> dict[str, Any]:
     return {"sizes": told}
 
 
-def table(sizes: Sequence[dict[str, Any]]) -> str:
-    """A table in Markdown, a size a row."""
-    heads = ["chunks", "facts"]
-    heads += [f"p50 / p95 ms, {name}" for name in _names_of(len(sizes[0]["search"]))]
-    heads += ["least recall@10", "graph MiB", "words MiB", "memory MiB", "planning ms", "ingestion to the smallest"]
-    lines = ["| " + " | ".join(heads) + " |", "| " + " | ".join("---" for _ in heads) + " |"]
-    for size in sizes:
-        cells = [f"{size['chunks']:,}", f"{size['facts']:,}"]
-        cells += [f"{each['p50_ms']} / {each['p95_ms']}" for each in size["search"]]
-        cells.append(f"{min(point['recall_at_10'] for point in size['recall']):.3f}")
-        cells += [str(size["mib"].get(kind, 0)) for kind in ("graph of vectors", "index of words")]
-        cells += [str(size["memory_mib"]), str(size["planning_ms"]), str(size.get("ingest_ratio", 1))]
-        lines.append("| " + " | ".join(cells) + " |")
-    return "\n".join(lines)
-
-
-def _names_of(count: int) -> list[str]:
-    return ["largest namespace", *(f"namespace {place}" for place in range(2, count)), "smallest"][:count]
-
-
-_WIDTH, _HEIGHT, _MARGIN = 640, 400, 60
-_COLOURS = ("#1b6ca8", "#c1440e", "#3d7a3a", "#7a4988")
-
-
-def plot(sizes: Sequence[dict[str, Any]]) -> str:
-    """An SVG: p50 of Search over the number of chunks, both by the logarithm, a line a namespace."""
-    points = [(size["chunks"], place, each["p50_ms"]) for size in sizes for place, each in enumerate(size["search"])]
-    across = _Axis([chunks for chunks, _, _ in points], _MARGIN, _WIDTH - 20)
-    up = _Axis([ms for _, _, ms in points], _HEIGHT - _MARGIN, 20)
-    parts = [f'<svg xmlns="http://www.w3.org/2000/svg" width="{_WIDTH}" height="{_HEIGHT}" font-family="sans-serif">']
-    parts.append('<rect width="100%" height="100%" fill="white"/>')
-    for value in across.marks:
-        parts.append(f'<text x="{across.at(value):.0f}" y="{_HEIGHT - 40}" text-anchor="middle">{value:,.0f}</text>')
-    for value in up.marks:
-        y = up.at(value)
-        parts.append(f'<line x1="{_MARGIN}" x2="{_WIDTH - 20}" y1="{y:.0f}" y2="{y:.0f}" stroke="#ddd"/>')
-        parts.append(f'<text x="{_MARGIN - 8}" y="{y + 4:.0f}" text-anchor="end">{value:g}</text>')
-    for place, name in enumerate(_names_of(len(sizes[0]["search"]))):
-        line = " ".join(f"{across.at(c):.0f},{up.at(ms):.0f}" for c, each, ms in points if each == place)
-        colour = _COLOURS[place % len(_COLOURS)]
-        parts.append(f'<polyline points="{line}" fill="none" stroke="{colour}" stroke-width="2"/>')
-        parts.append(f'<text x="{_MARGIN + 10}" y="{40 + 18 * place}" fill="{colour}">{name}</text>')
-    parts.append(
-        f'<text x="{_WIDTH / 2}" y="{_HEIGHT - 12}" text-anchor="middle">chunks; Search p50 in ms</text></svg>'
-    )
-    return "\n".join(parts) + "\n"
-
-
-class _Axis:
-    """A logarithmic axis of whole decades, between two places of a picture."""
-
-    def __init__(self, values: Sequence[float], first: float, last: float) -> None:
-        self._least = math.floor(math.log10(min(values)))
-        self._most = max(math.ceil(math.log10(max(values))), self._least + 1)
-        self._first, self._last = first, last
-
-    @property
-    def marks(self) -> list[float]:
-        """The powers of ten on it."""
-        return [10.0**each for each in range(self._least, self._most + 1)]
-
-    def at(self, value: float) -> float:
-        """Where a value stands."""
-        share = (math.log10(value) - self._least) / (self._most - self._least)
-        return self._first + share * (self._last - self._first)
-
-
 def main() -> None:
     """Runs the benchmark from the command line."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
@@ -256,13 +189,10 @@ def main() -> None:
     parser.add_argument("--ranks", type=_numbers, default=[1, 10, 100], help="namespaces that are asked, by their size")
     parser.add_argument("--queries", type=int, default=40, help="queries a namespace and point")
     parser.add_argument("--rounds", type=int, default=5, help="rounds of ingestion")
-    parser.add_argument("--plot", type=Path, help="a file for the picture, SVG")
     parser.add_argument("--json", action="store_true", help="one JSON object instead of a table")
     options = parser.parse_args()
     figures = measure(options)
-    print(json.dumps(figures) if options.json else table(figures["sizes"]))
-    if options.plot:
-        options.plot.write_text(plot(figures["sizes"]))
+    print(json.dumps(figures) if options.json else "\n".join(table(figures["sizes"])))
 
 
 def _numbers(text: str) -> list[int]:

@@ -174,3 +174,30 @@ def test_paths_of_the_machine_stay_there() -> None:
     assert [shown(each) for each in ("--json", "../data/few", "/data/few", "docs/x", "1,2")] == [
         "--json", "few", "few", "docs/x", "1,2",
     ]  # fmt: skip
+
+
+def size(chunks: int, p50_ms: float) -> dict[str, Any]:
+    return {
+        "chunks": chunks,
+        "facts": 2 * chunks,
+        "namespaces": 1_000,
+        "mib": {"tables": 10.5, "graph of vectors": 4.0, "index of words": 2.0},
+        "memory_mib": 300.0,
+        "planning_ms": 4.5,
+        "search": [{"rows": chunks // 8, "p50_ms": p50_ms, "p95_ms": 2 * p50_ms}],
+        "recall": [{"rank": 1, "filter": "applies", "share": 0.01, "recall_at_10": 0.995}],
+        "ingest_ratio": 0.9,
+    }
+
+
+def test_what_grows_is_one_table_and_one_plot() -> None:
+    """OP-5: a size a row, with what was found at each selectivity below."""
+    made = results.pages([record("scale", {"sizes": [size(10_000, 5.0), size(1_000_000, 20.0)]})], "results")
+    page = made[""]
+    assert "## As the whole grows" in page
+    assert "| 1,000,000 | 2,000,000 | 20.0 / 40.0 | 0.995 | 4.0 | 2.0 | 300.0 | 4.5 | 0.9 |" in page
+    assert "| 1 | applies | 0.01 | 0.995 |" in page
+    assert "(results/scale-search.svg)" in page
+    drawn = ElementTree.fromstring(made["scale-search.svg"])
+    lines = [each.get("points", "") for each in drawn.iter() if each.tag.endswith("polyline")]
+    assert [len(each.split()) for each in lines] == [2]
