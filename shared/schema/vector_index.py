@@ -7,6 +7,7 @@ was walked before is dropped after it.
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Callable
 from pathlib import Path
 from typing import Literal
@@ -19,6 +20,7 @@ from shared.statements import load_statements
 
 Form = Literal["whole", "binary", "truncated"]
 LEAST_DIMENSION = 8
+_PATIENCE_S = 60
 
 _SQL = load_statements(Path(__file__).with_name("vector_index.sql"))
 _SUFFIX: dict[Form, str] = {"whole": "by_meaning", "binary": "by_bits", "truncated": "by_beginning"}
@@ -96,11 +98,28 @@ class _Work:
             self._progress(f"{number} of {len(partitions)} parts")
 
     async def _drop_others(self, table: str) -> None:
-        """What was walked before, if it is there; searches that still walk it are waited for."""
+        """What was walked before, if it is there; searches that walk it, or come to it yet, are waited for."""
+        await self._wait_for_those_under_way()
         for form in _SUFFIX.keys() - {self._form}:
             await self._execute("drop_index", index=f"{table}_{_SUFFIX[form]}")
             if form != "whole":
                 await self._execute(f"drop_{form}", table=table)
+
+    async def _wait_for_those_under_way(self) -> None:
+        """A search that was told of the former index before the switch may not have come to it."""
+        begun = await self._under_way()
+        try:
+            async with asyncio.timeout(_PATIENCE_S):
+                while begun & await self._under_way():  # noqa: ASYNC110 - nothing tells when they end
+                    await asyncio.sleep(0.02)
+        except TimeoutError:
+            raise SchemaError(
+                "the index is made and searches walk it; the former one is there as long as a transaction that began "
+                "before: end that, and run the command again"
+            ) from None
+
+    async def _under_way(self) -> set[str]:
+        return {row["virtualtransaction"] for row in await self._connection.fetch(_SQL.under_way)}
 
     async def _execute(self, name: str, **parts: str) -> None:
         await self._connection.execute(_SQL.with_table(name, **parts))

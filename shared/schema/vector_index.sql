@@ -59,6 +59,13 @@ ALTER INDEX {index} ATTACH PARTITION {local};
 -- From now on searches of space $1 walk the index of the form $2, of $3 dimensions.
 UPDATE embedding_spaces SET first_pass = $2, first_pass_dimension = $3 WHERE fingerprint = $1;
 
+-- name: under_way
+-- The transactions of this database, those of other sessions. A vacuum, which belongs to nobody, searches for nothing.
+SELECT lock.virtualtransaction
+FROM pg_locks AS lock JOIN pg_stat_activity AS session USING (pid)
+WHERE lock.locktype = 'virtualxid' AND lock.granted AND lock.pid <> pg_backend_pid()
+    AND session.datname = current_database() AND session.usesysid IS NOT NULL;
+
 -- name: drop_index
 DROP INDEX IF EXISTS {index};
 

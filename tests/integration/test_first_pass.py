@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Sequence
+from collections.abc import Awaitable, Callable, Sequence
 
 import asyncpg
 import numpy as np
@@ -15,6 +15,7 @@ from typer.testing import CliRunner
 
 from cli.failure import Failure
 from cli.main import app
+from services.reader.candidates import Candidates
 from services.reader.rows import Filter
 from services.reader.search_statement import SETTINGS
 from services.reader.store import Snapshot
@@ -30,6 +31,7 @@ ROWS = 2_000
 TABLE = "vectors_" + "e" * 24
 FINGERPRINT = "fp-" + "e" * 24
 NAMESPACE = "large"
+WRITES = "RowExclusiveLock"
 INDEXES = """
 SELECT indexrelid::regclass::text AS name, indisvalid FROM pg_index
 WHERE indrelid = $1::text::regclass AND pg_get_indexdef(indexrelid) LIKE '%hnsw%'
@@ -153,6 +155,49 @@ async def test_searches_go_on_while_the_index_is_made(
             recalls.append(recall(hits, stored, each))
     await change_task
     assert min(recalls) >= 0.9
+
+
+async def test_a_search_that_began_before_the_switch_ends_well(
+    dsn: str, database: Database, stored: npt.NDArray[np.float32]
+) -> None:
+    """EM-6: what was told of the former index walks it yet; only then it is dropped."""
+    await index_vectors(dsn, "truncated", dimension=32)
+    [asked] = vectors(3, 1)
+    # The switch is held up where all is made, for whoever reads earlier is waited for anyway.
+    gate, witness = [await asyncpg.connect(dsn) for _ in range(2)]
+    await gate.execute("BEGIN; LOCK TABLE embedding_spaces IN SHARE ROW EXCLUSIVE MODE")
+    change = asyncio.create_task(index_vectors(dsn, "whole"))
+    await until(
+        lambda: witness.fetchval("SELECT EXISTS (SELECT FROM pg_locks WHERE NOT granted AND mode = $1)", WRITES)
+    )
+
+    async def work(connection: Connection) -> Candidates:
+        snapshot = Snapshot(connection, View(NAMESPACE, (), sees_all=True))
+        space = await snapshot.prepare_search(Filter())
+
+        async def switched() -> bool:
+            return (await snapshot.prepare_search(Filter())).first_pass == "whole"
+
+        await gate.execute("ROLLBACK")
+        await until(switched)
+        # Time enough to drop what nobody waits for.
+        await asyncio.sleep(0.3)
+        return await snapshot.search(
+            space, words="", vector=encode_halfvec(asked), approximate=True, wanted=Filter(), limit=20
+        )
+
+    assert await database.transaction(work, timeout_s=120, settings=SETTINGS)
+    assert await change
+    assert await graphs(dsn) == {f"{TABLE}_by_meaning": True}
+    for each in (gate, witness):
+        await each.close()
+
+
+async def until(holds: Callable[[], Awaitable[bool]]) -> None:
+    """Waits for what other sessions do."""
+    async with asyncio.timeout(120):
+        while not await holds():  # noqa: ASYNC110 - nothing tells it
+            await asyncio.sleep(0.01)
 
 
 async def test_a_build_that_was_cut_short_is_taken_up(dsn: str, stored: npt.NDArray[np.float32]) -> None:
