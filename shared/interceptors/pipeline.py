@@ -7,9 +7,9 @@ wrong inside, decoding and encoding included, passes the step that turns errors 
 import asyncio
 import inspect
 from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Iterator, Sequence
-from contextlib import AsyncExitStack, aclosing, asynccontextmanager
+from contextlib import aclosing, asynccontextmanager, nullcontext
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NoReturn, TypeVar
 
 import grpc
 import grpc.aio
@@ -30,6 +30,10 @@ UNKNOWN_METHOD = "unknown"
 # To a server the stream of a client that cancels ends like one that is complete; the cancellation comes a moment later.
 # Without the wait a cancelled stream would be counted, and treated by the servicer, as a finished one.
 _CANCELLATION_DUE_S = 0.005
+
+T = TypeVar("T")
+
+_UNGUARDED = nullcontext()
 
 _Continuation = Callable[[grpc.HandlerCallDetails], Awaitable[grpc.RpcMethodHandler]]
 
@@ -83,10 +87,12 @@ class Pipeline(grpc.aio.ServerInterceptor):  # type: ignore[misc]  # grpc ships 
         return wrapped.handler(streams_responses=handler.response_streaming)
 
     def _refusing(self, method: str, name: str = UNKNOWN_METHOD) -> grpc.RpcMethodHandler:
+        async def not_implemented() -> NoReturn:
+            raise NotImplementedYet(method)
+
         async def refuse(requests: object, context: grpc.aio.ServicerContext) -> None:
             call = Call(name, context, is_streaming=True, timeout_s=context.time_remaining())
-            async with _around(self._steps, call):
-                raise NotImplementedYet(method)
+            await _within(self._steps, call, not_implemented)
 
         # Of the four kinds of handlers this one waits for no message, so it can answer any client.
         return grpc.stream_stream_rpc_method_handler(refuse)
@@ -125,26 +131,32 @@ class _Wrapped:
         return kinds[self.streams_requests](self._unary, self._request_deserializer(), None)
 
     async def _unary(self, request: Any, context: grpc.aio.ServicerContext) -> bytes:
-        async with _around(self.steps, self._call(context, is_streaming=self.streams_requests)):
-            checked = self._checked(request)
-            async with self._guarded(checked):
-                response = self.behaviour(checked, context)
-                if inspect.isawaitable(response):
-                    response = await response
-                if self.guard is not None:
-                    await self.guard.answered(self.method, checked, response)
-            return self.encode(response)
+        call = self._call(context, is_streaming=self.streams_requests)
+        return await _within(self.steps, call, lambda: self._answer(request, context))
+
+    async def _answer(self, request: Any, context: grpc.aio.ServicerContext) -> bytes:
+        checked = self._checked(request)
+        async with self._guarded(checked) if self.guard else _UNGUARDED:
+            response = self.behaviour(checked, context)
+            if inspect.isawaitable(response):
+                response = await response
+            if self.guard is not None:
+                await self.guard.answered(self.method, checked, response)
+        return self.encode(response)
 
     async def _stream(self, request: Any, context: grpc.aio.ServicerContext) -> None:
-        async with _around(self.steps, self._call(context, is_streaming=True)):
-            checked = self._checked(request)
-            async with self._guarded(checked):
-                responses = self.behaviour(checked, context)
-                if inspect.isawaitable(responses):  # a coroutine that writes its responses itself
-                    assert self.guard is None, "what it writes would pass unseen"
-                    await responses
-                    return
-                await self._write_all(checked, responses, context)
+        call = self._call(context, is_streaming=True)
+        await _within(self.steps, call, lambda: self._answer_stream(request, context))
+
+    async def _answer_stream(self, request: Any, context: grpc.aio.ServicerContext) -> None:
+        checked = self._checked(request)
+        async with self._guarded(checked) if self.guard else _UNGUARDED:
+            responses = self.behaviour(checked, context)
+            if inspect.isawaitable(responses):  # a coroutine that writes its responses itself
+                assert self.guard is None, "what it writes would pass unseen"
+                await responses
+                return
+            await self._write_all(checked, responses, context)
 
     async def _write_all(
         self, request: Any, responses: AsyncGenerator[Message, None], context: grpc.aio.ServicerContext
@@ -158,9 +170,7 @@ class _Wrapped:
 
     @asynccontextmanager
     async def _guarded(self, request: Any) -> AsyncIterator[None]:
-        if self.guard is None:
-            yield
-            return
+        assert self.guard is not None
         try:
             await self.guard.asked(request)
             yield
@@ -207,13 +217,13 @@ class Requests:
         return message  # type: ignore[no-any-return]
 
 
-@asynccontextmanager
-async def _around(steps: Sequence[Step], call: Call) -> AsyncIterator[None]:
-    """All the steps around a call. One that refuses on entering is answered by those that are already entered."""
-    async with AsyncExitStack() as entered:
-        for step in steps:
-            await entered.enter_async_context(step(call))
-        yield
+async def _within(steps: Sequence[Step], call: Call, work: Callable[[], Awaitable[T]]) -> T:
+    """Does the work of a call with all the steps around it. One that refuses on entering is answered by those that are
+    already entered."""
+    if not steps:
+        return await work()
+    async with steps[0](call):
+        return await _within(steps[1:], call, work)
 
 
 def _namespaces(message: Any) -> Iterator[str]:
