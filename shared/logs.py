@@ -100,9 +100,10 @@ class JsonFormatter(logging.Formatter):
             "logger": record.name,
             "message": record.getMessage(),
         }
-        if trace_id := current_trace_id():
+        given = {key: value for key, value in vars(record).items() if key not in _STANDARD_FIELDS}
+        if "trace_id" not in given and (trace_id := current_trace_id()):
             line["trace_id"] = trace_id
-        line |= {key: value for key, value in vars(record).items() if key not in _STANDARD_FIELDS}
+        line |= given
         if record.exc_info and record.exc_info[1] is not None:
             line["exception"] = exception_outline(record.exc_info[1])
         return _to_json(line)

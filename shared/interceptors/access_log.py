@@ -63,7 +63,10 @@ def _tell() -> None:
     while _ended:
         level, trace_id, method, code, duration_s, reason = _ended.popleft()
         outcome = {"trace_id": trace_id, "method": method, "code": code, "duration_ms": round(duration_s * 1000, 2)}
-        _log.log(level, "call", extra=outcome | ({"reason": reason} if reason else {}))
+        if reason:
+            outcome["reason"] = reason
+        # As `_log.log` does it, without a search for the line of code.
+        _log.handle(_log.makeRecord(_log.name, level, __file__, 0, "call", (), None, extra=outcome))
 
 
 _end_of_turn = EndOfTurn(_tell)

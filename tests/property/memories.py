@@ -21,6 +21,7 @@ from services.writer.commands.decide_duplicate import Decision, decide_duplicate
 from services.writer.commands.register_pack import register_pack
 from services.writer.commands.run_curation import run_curation
 from services.writer.commands.update_namespace_settings import update_namespace_settings
+from services.writer.curation.weighing import HALF_LIFE_DAYS
 from services.writer.messages import assertion_count, prepare
 from services.writer.namespaces.messages import to_definition, to_settings
 from shared.database import Database
@@ -30,7 +31,7 @@ from tests.conftest import created
 from tests.integration.configuring import enabled
 from tests.integration.reader_process import Vectors, embedded_text
 from tests.integration.reader_seed import Seed, seeding
-from tests.integration.writing import NAMESPACE, serving
+from tests.integration.writing import BEGINNING, NAMESPACE, serving
 from tests.property.worlds import OPEN, PACK, World
 
 OPTIONS = (("grpc.max_receive_message_length", 32 * 1024 * 1024),)
@@ -40,6 +41,10 @@ SELECT c.table_name, c.column_name
 FROM information_schema.columns AS c JOIN information_schema.tables AS t USING (table_schema, table_name)
 WHERE c.table_schema = 'public' AND t.table_type = 'BASE TABLE' AND c.column_default LIKE '%clock_timestamp()%'
 ORDER BY 1, 2
+"""
+_UNAGED = """
+UPDATE entity_trust
+SET trust = round((trust * power(2, extract(day FROM $1::timestamptz - $2::timestamptz)::float8 / $3))::numeric, 1)
 """
 _CHANGES = """
 SELECT c.change_id, o.external_id
@@ -170,8 +175,8 @@ async def set_clocks(connection: asyncpg.Connection[asyncpg.Record], begun: date
             f"UPDATE {table} SET state = state || jsonb_build_object('recorded_at', $1::timestamptz)", begun
         )
     await connection.execute("UPDATE duplicate_proposals SET decided_at = $1 WHERE decided_at IS NOT NULL", begun)
-    # Curation weighs by the age of things, to the microsecond.
-    await connection.execute("UPDATE entity_trust SET trust = round(trust::numeric, 3)")
+    # Curation weighs by age in whole days, and one may end between two memories: here nothing has aged.
+    await connection.execute(_UNAGED, begun, BEGINNING, HALF_LIFE_DAYS)
 
 
 async def _set_changes(
