@@ -80,7 +80,7 @@ class Admission:
     """Lets single-message calls in up to a bound; streams have flow control of their own.
 
     A burst is let in whole, and waits for places. In an overload (`StandingQueue`) as many are let in as the service
-    does at a time without keeping each for long (`AdaptiveLimit`), and half as many wait to follow them at once. Who
+    does at a time without keeping each for long (`AdaptiveLimit`), and a quarter as many wait to follow at once. Who
     has waited till then, beyond these, is refused, too.
 
     What waits inside gRPC (`Backlog`) counts like what waits here. The more is worked on, the slower it is handed over:
@@ -206,7 +206,7 @@ class Admission:
 
     def _most(self, now: float) -> int:
         places = self._limit.places
-        return self._queue.room(now, places + max(1, places // 2))
+        return self._queue.room(now, places + max(1, places // 4))
 
     def _learn(self, method: str, since: float, crowd: int) -> None:
         now = self._clock()
