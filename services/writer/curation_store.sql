@@ -231,14 +231,16 @@ WHERE claim.namespace = given.namespace AND claim.source_key = given.source_key 
 -- name: settle_trust
 -- Computes the trust of the entities $2: the greatest authority of the sources that spoke of each ($3 where nobody
 -- registered one; a stream's own goes before its system's), halved every $4 days of age. Answers what changed. Whole days,
--- so that a second pass changes nothing.
+-- so that a second pass changes nothing. Of what was said, only that counts which all see who see the entity.
 INSERT INTO entity_trust AS known (namespace, natural_key, trust)
 SELECT e.namespace, e.natural_key, round((
         coalesce(spoken.authority, $3::float8)
-        * power(0.5, least(greatest(extract(day FROM now() - e.last_seen_at), 0)::float8 / $4::float8, 100)))::numeric, 4)
+        * power(0.5, least(greatest(extract(day FROM now() - coalesce(spoken.last_seen_at, e.last_seen_at)), 0)::float8
+            / $4::float8, 100)))::numeric, 4)
 FROM entities AS e
 CROSS JOIN LATERAL (
-    SELECT max(coalesce(of_stream.authority, of_system.authority, $3::float8)) AS authority
+    SELECT max(coalesce(of_stream.authority, of_system.authority, $3::float8)) AS authority,
+        max(evidence.occurred_at) AS last_seen_at
     FROM entity_evidence AS evidence
         JOIN observations AS o USING (namespace, observation_id)
         LEFT JOIN sources AS of_stream
@@ -247,6 +249,7 @@ CROSS JOIN LATERAL (
         LEFT JOIN sources AS of_system
             ON of_system.namespace = o.namespace AND of_system.system = o.source_system AND of_system.stream = ''
     WHERE evidence.namespace = e.namespace AND evidence.natural_key = e.natural_key AND NOT o.withdrawn
+        AND (o.restricting = '{}' OR e.restricting <> '{}' AND e.restricting <@ o.restricting)
 ) AS spoken
 WHERE e.namespace = $1 AND e.natural_key = ANY ($2::text[]) AND NOT e.placeholder
 ORDER BY e.natural_key COLLATE "C"
@@ -255,34 +258,50 @@ RETURNING natural_key;
 
 -- name: stale_entities
 -- Those of the entities $2 that derive from a document whose text has a later stamp than anything said of them, and that
--- nobody confirmed since the memory has that text.
+-- nobody confirmed since the memory has that text; where all who see them see who said so, and the text.
 SELECT e.natural_key AS key
 FROM entities AS e
     LEFT JOIN item_marks AS mark ON mark.namespace = e.namespace AND mark.kind = 3 AND mark.item_key = e.natural_key
 WHERE e.namespace = $1 AND e.natural_key = ANY ($2::text[]) AND NOT e.placeholder AND EXISTS (
     SELECT
-    FROM links AS l JOIN documents AS d ON d.namespace = l.namespace AND d.entity_key = l.target_key
+    FROM links AS l
+        JOIN documents AS d ON d.namespace = l.namespace AND d.entity_key = l.target_key
+        JOIN observations AS text ON text.namespace = $1 AND text.observation_id = d.observation_id
     WHERE l.namespace = $1 AND l.source_key = e.natural_key AND l.relation = 'DERIVED_FROM'
+        AND (text.restricting = '{}' OR e.restricting <> '{}' AND e.restricting <@ text.restricting)
+        AND EXISTS (
+            SELECT
+            FROM link_evidence AS evidence JOIN observations AS o USING (namespace, observation_id)
+            WHERE evidence.namespace = $1 AND evidence.source_key = l.source_key AND evidence.relation = l.relation
+                AND evidence.target_key = l.target_key
+                AND (o.restricting = '{}' OR e.restricting <> '{}' AND e.restricting <@ o.restricting))
         AND (mark.last_confirmed_at IS NULL OR mark.last_confirmed_at < d.recorded_at)
         AND extract(epoch FROM d.occurred_at) * 1000000 > (
             SELECT max((said.stamp ->> 0)::numeric) FROM jsonb_each(e.stamps) AS said (field, stamp)));
 
 -- name: stale_facts
 -- Those of the facts $2 all of whose evidence is an observation of which a later revision is stored, and that nobody
--- confirmed since the memory has that revision.
+-- confirmed since the memory has that revision. What not all see who see the fact counts neither as evidence nor as a revision.
 SELECT f.fact_id AS key
 FROM facts AS f
     LEFT JOIN item_marks AS mark ON mark.namespace = f.namespace AND mark.kind = 2 AND mark.item_key = f.fact_id
 WHERE f.namespace = $1 AND f.fact_id = ANY ($2::text[]) AND NOT f.evidence_lost
-    AND EXISTS (SELECT FROM fact_evidence AS any_of WHERE any_of.namespace = $1 AND any_of.fact_id = f.fact_id)
+    AND EXISTS (
+        SELECT
+        FROM fact_evidence AS any_of JOIN observations AS o USING (namespace, observation_id)
+        WHERE any_of.namespace = $1 AND any_of.fact_id = f.fact_id
+            AND (o.restricting = '{}' OR f.restricting <> '{}' AND f.restricting <@ o.restricting))
     AND NOT EXISTS (
         SELECT
         FROM fact_evidence AS evidence JOIN observations AS o USING (namespace, observation_id)
-        WHERE evidence.namespace = $1 AND evidence.fact_id = f.fact_id AND NOT (o.external_id <> '' AND EXISTS (
+        WHERE evidence.namespace = $1 AND evidence.fact_id = f.fact_id
+            AND (o.restricting = '{}' OR f.restricting <> '{}' AND f.restricting <@ o.restricting)
+            AND NOT (o.external_id <> '' AND EXISTS (
             SELECT FROM observations AS later
             WHERE later.namespace = $1 AND later.source_system = o.source_system
                 AND later.source_stream = o.source_stream AND later.external_id = o.external_id AND later.revision <> ''
                 AND later.revision <> o.revision
+                AND (later.restricting = '{}' OR f.restricting <> '{}' AND f.restricting <@ later.restricting)
                 AND (later.occurred_at, later.observation_id COLLATE "C") > (o.occurred_at, o.observation_id)
                 AND (mark.last_confirmed_at IS NULL OR mark.last_confirmed_at < later.recorded_at))));
 

@@ -45,9 +45,10 @@ async def index_vectors(
     connection = await asyncpg.connect(dsn)
     try:
         return await _Work(connection, form, progress).run(fingerprint, dimension, build_memory)
-    except asyncpg.ObjectNotInPrerequisiteStateError:
-        raise SchemaError("the space has no vectors yet, of which to take the middle: embed first") from None
     except asyncpg.PostgresError as error:
+        # Not by its class, of which a lock that was not got is one too.
+        if error.sqlstate == asyncpg.ObjectNotInPrerequisiteStateError.sqlstate:
+            raise SchemaError("the space has no vectors yet, of which to take the middle: embed first") from None
         raise SchemaError(f"the index of vectors could not be made: {describe(error)}") from None
     finally:
         await connection.close()

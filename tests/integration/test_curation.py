@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from datetime import UTC, datetime
 from typing import Any
 
 import pytest
@@ -161,12 +162,12 @@ async def test_trust_is_authority_decayed_by_age(writer: Writer, reader: ReaderS
     await writer.record(observation("3", entity("page:first", title="First")))
     assert not (await entity_of(reader, "page:new")).HasField("trust")
     async with seeding(writer.dsn) as rows:
-        await rows.connection.execute("UPDATE entities SET last_seen_at = now()")
+        await rows.connection.execute("UPDATE entity_evidence SET occurred_at = now()")
         await rows.connection.execute(
-            "UPDATE entities SET last_seen_at = now() - interval '180 days' WHERE natural_key = 'page:old'"
+            "UPDATE entity_evidence SET occurred_at = now() - interval '180 days' WHERE natural_key = 'page:old'"
         )
         await rows.connection.execute(
-            "UPDATE entities SET last_seen_at = '0001-01-01T00:00:00Z' WHERE natural_key = 'page:first'"
+            "UPDATE entity_evidence SET occurred_at = '0001-01-01T00:00:00Z' WHERE natural_key = 'page:first'"
         )
         await rows.connection.execute(
             "INSERT INTO sources (namespace, system, authority, state) VALUES ($1, 'wiki', 0.8, 1)", NAMESPACE
@@ -222,6 +223,44 @@ async def test_facts_of_an_outdated_revision_are_stale(writer: Writer, reader: R
     facts = (await reader.ListFacts(reads.ListFactsRequest(namespace=NAMESPACE))).facts
     status = {each.fact_id: each.status for each in facts}
     assert status == {fact_id(gone): STATUS_STALE, fact_id(kept): STATUS_ACTIVE, fact_id(other): STATUS_ACTIVE}
+
+
+async def test_what_is_hidden_weighs_nothing_and_makes_nothing_stale(writer: Writer, reader: ReaderServiceStub) -> None:
+    """AC-6, CU-1: else trust and status would tell who does not see it that it is there."""
+    owned = fact("team:a", "OWNS", "service:b")
+    first = observation("issue-1", owned)
+    first.source.revision = "1"
+    await writer.record(first)
+    await writer.record(
+        observation("2", entity("note:a", title="Вывод"), link("note:a", "DERIVED_FROM", "doc:1"), scopes=["topic:x"])
+    )
+    await writer.record(observation("3", article("doc:1", "# Old\n\nшлюз")))
+    async with seeding(writer.dsn) as rows:
+        await rows.connection.execute("UPDATE entity_evidence SET occurred_at = now() - interval '180 days'")
+        await rows.connection.execute(
+            "INSERT INTO sources (namespace, system, authority, state) VALUES ($1, 'wiki', 0.8, 1)", NAMESPACE
+        )
+    await curate(writer)
+
+    async def shown() -> tuple[float, int, int]:
+        note = await entity_of(reader, "note:a")
+        facts = (await reader.ListFacts(reads.ListFactsRequest(namespace=NAMESPACE))).facts
+        (status,) = {each.status for each in facts if each.fact_id == fact_id(owned)}
+        return note.trust, note.status, status
+
+    before = await shown()
+    assert before == (0.25, STATUS_ACTIVE, STATUS_ACTIVE)
+    secret = ["role:secret"]
+    # Older than what is open of it, or the entity would be hidden, too.
+    await writer.record(observation("4", entity("note:a"), system="wiki", scopes=secret, minutes=-5))
+    text = observation("5", article("doc:1", "# New\n\nдругое"), scopes=secret)
+    later = observation("issue-1", scopes=secret, content="nothing of it")
+    later.source.revision = "2"
+    for each in (text, later):
+        each.occurred_at.FromDatetime(datetime.now(UTC))
+        await writer.record(each)
+    await curate(writer)
+    assert await shown() == before
 
 
 async def test_a_pass_keeps_no_text_that_is_redacted(writer: Writer, reader: ReaderServiceStub) -> None:
