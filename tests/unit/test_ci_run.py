@@ -7,13 +7,16 @@ from pathlib import Path
 import pytest
 
 ROOT = Path(__file__).parents[2]
-BESIDE = ["k8s-static", "k8s-tools", "k8s", "trial", "images"]
+BESIDE = ["k8s-static", "k8s-tools", "k8s", "load-tools", "load", "trial", "images"]
 
 # Ends as the variable of its target says.
 MAKE = """#!/bin/sh
 echo "$1" >> made
 if [ "$1" = test ]; then echo "=== 3 passed in 1s ==="; fi
-eval "exit \\${RC_$(echo "$1" | tr - _):-0}"
+eval "ended=\\${RC_$(echo "$1" | tr - _):-0}"
+# Only the first time, where that is said.
+if [ "$ended" = once ]; then ended=0; [ "$(grep -cx "$1" made)" != 1 ] || ended=2; fi
+exit "$ended"
 """
 PYTHON = """#!/bin/sh
 echo trial >> made
@@ -62,10 +65,20 @@ def test_what_fails_is_a_failure(tree: Path) -> None:
         (tree / "made").unlink()
 
 
+def test_load_that_fails_is_tried_once_more(tree: Path) -> None:
+    """OP-4: it is a failure where it fails again."""
+    twice = [each for target in BESIDE for each in ([target] * 2 if target == "load" else [target])]
+    for ended, expected in (("once", 0), ("2", 1)):
+        status, made, said = run(tree, RC_load=ended)
+        assert (status, made) == (expected, ["test", *twice])
+        assert ("make load failed" in said) == bool(expected)
+        (tree / "made").unlink()
+
+
 def test_what_the_machine_lacks_is_left_out(tree: Path) -> None:
     """OP-4: tools that cannot be built and a machine that cannot run images are no failure, and are said."""
     status, made, said = run(tree, RC_k8s_tools="2", RC_trial="1")
-    assert (status, made) == (0, ["test", "k8s-static", "k8s-tools", "trial"])
+    assert (status, made) == (0, ["test", "k8s-static", "k8s-tools", "load-tools", "load", "trial"])
     assert [line for line in said if line.startswith("left out")] == [
         "left out: make k8s, since 'make k8s-tools' failed, as said above, or did not end in time",
         "left out: make images, since '.venv/bin/python -m images.trial' failed, as said above, or did not end in time",
