@@ -57,9 +57,8 @@ class Batcher(Generic[WorkT, ResultT]):
 
     `run` takes what `prepare` makes of a batch's work. Up to `parallel_runs` batches run at once; where that is more
     than one, one of them is for urgent work alone. Urgent work goes before the rest, callers take turns, and work whose
-    caller has gone or whose deadline has passed is never run. A full batch is put together while another is run, and
-    prepared where one runs at once. When a batch fails, its items are run again one by one, so that only those that
-    cannot be done fail.
+    caller has gone or whose deadline has passed is never run. A full batch is prepared while another is run. When a
+    batch fails, its items are run again one by one, so that only those that cannot be done fail.
     """
 
     def __init__(
@@ -85,8 +84,7 @@ class Batcher(Generic[WorkT, ResultT]):
         self._queue: BatchQueue[Item[WorkT, ResultT]] = BatchQueue(urgent_apart=apart)
         self._room = QueueRoom(queue_tokens)
         self._pace = Pace(batch_tokens, queries_wait=not apart)
-        # Where each batch has a core, preparing takes time of the same cores, whichever thread does it.
-        self._preparer = None if apart else executor(f"{name}-preparer", yields=False)
+        self._preparer = executor(f"{name}-preparer", yields=apart)
         self._ahead: _Batch[WorkT, ResultT] | None = None
         # The one for urgent work first: it is the first to be given some.
         self._runners = [_Runner(executor(f"{name}-urgent"), True)] if apart else []
@@ -113,8 +111,7 @@ class Batcher(Generic[WorkT, ResultT]):
         for done in list(self._waiting):
             done.cancel()
         for each in (self._preparer, *(runner.thread for runner in self._runners)):
-            if each:
-                await asyncio.to_thread(each.shutdown)
+            await asyncio.to_thread(each.shutdown)
 
     def check_room(self, arriving_tokens: int, caller: Hashable = None) -> None:
         """Raises `QueueFull` where there is no room for so much more work of a caller. See `QueueRoom`."""
@@ -199,10 +196,10 @@ class Batcher(Generic[WorkT, ResultT]):
         if self._ahead or not busy or self._queue.patient_tokens < self._batch_tokens:
             return
         batch = self._taken(urgent=False)
-        if batch and self._preparer:
+        if batch:
             work = [item.work for item in batch.items]
             batch.prepared = asyncio.get_running_loop().run_in_executor(self._preparer, self._prepare, work)
-        self._ahead = batch
+            self._ahead = batch
 
     def _wanted_now(self) -> Callable[[Item[WorkT, ResultT]], bool]:
         now = self._clock()

@@ -243,15 +243,6 @@ def test_a_full_batch_is_prepared_while_another_is_run():
     assert world.runs[1].began == world.runs[0].ended
 
 
-def test_where_batches_run_beside_each_other_the_next_is_put_together_and_not_prepared():
-    """EM-2: a short text that comes later joins none that was full before, and no further thread is used."""
-    asks = [Ask(at=0, sizes=(10,) * 20), Ask(at=0.01, sizes=(10,), caller="b")]
-    world = World(100, parallel_runs=2).live(asks)
-    assert [[piece.request for piece in run.pieces] for run in world.runs] == [[0] * 10, [0] * 10, [1]]
-    assert world.prepared == []
-    assert len({run.thread for run in world.runs}) == 1
-
-
 def test_a_query_overtakes_what_is_prepared():
     """EM-2: what is prepared is run after it, and is not prepared again."""
     query = Ask(at=0.01, sizes=(10,), urgent=True)
