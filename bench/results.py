@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from bench import results_peers, results_scale
+from bench import results_load, results_peers, results_scale
 from bench.results_tables import cell, tables
 
 _HEAD = """# Results
@@ -48,8 +48,8 @@ SECTIONS = {
     "crash": ("Processes that die", "By SIGKILL, at each step of the write path, while clients go on."),
 }
 """Title and what is said of each benchmark that is known, in the order of the page."""
-_OWN_PAGES = {"peers": results_peers, "scale": results_scale}
-"""Of those that have charts, and tables of their own."""
+_OWN_PAGES = {"peers": results_peers, "scale": results_scale, "load": results_load}
+"""Of those that have tables of their own, and charts."""
 
 
 def pages(recorded: Sequence[Mapping[str, Any]], charts: str) -> dict[str, str]:

@@ -201,3 +201,18 @@ def test_what_grows_is_one_table_and_one_plot() -> None:
     drawn = ElementTree.fromstring(made["scale-search.svg"])
     lines = [each.get("points", "") for each in drawn.iter() if each.tag.endswith("polyline")]
     assert [len(each.split()) for each in lines] == [2]
+
+
+def test_load_is_a_table_of_profiles_and_one_of_gates() -> None:
+    """OP-5: a gate that failed is marked."""
+    profile = {"calls": 12, "ok_per_second": 3.5, "p50_s": 0.0125, "p95_s": 0.25, "p50_ratio": 2.0, "p95_ratio": 4.25}
+    gates = [
+        {"subject": "search", "name": "p50 ratio", "seen": "2.00", "wanted": "at most 7", "passed": True},
+        {"subject": "overload", "name": "recovery", "seen": "11 s", "wanted": "at most 10 s", "passed": False},
+    ]
+    figures = {"profiles": {"search": profile}, "overload": {"rate": 30}, "gates": gates}
+    page = results.pages([record("load", figures)], "results")[""]
+    assert "| search | 12 | 3.5 | 12.5 | 250 | 2 | 4.25 |" in page
+    assert "| search | p50 ratio | 2.00 | at most 7 |  |" in page
+    assert "| overload | recovery | 11 s | at most 10 s | **failed** |" in page
+    assert "30 searches a second" in page
