@@ -31,7 +31,10 @@ SECTIONS = {
     "vector_recall": ("Vectors found, by strategy", "Recall against comparing all."),
     "ingest_speed": ("Ingestion beside plain SQL", "Ratios are of ours to SQL that inserts the same rows."),
     "ingest_scale": ("Ingestion into a large store", "The rate there, to that in a small one."),
-    "scale": ("As the whole grows", "Chunks and facts in 1,000 namespaces of Zipf sizes; each store is built anew."),
+    "scale": (
+        "As the whole grows",
+        "Chunks and facts in 1,000 namespaces of Zipf sizes, of which the largest, the 10th and the 100th are asked.",
+    ),
     "quality": ("What is found", "Ranking with abstention overruled; `answered`: of unanswerable questions."),
     "embed": (
         "The embedder",

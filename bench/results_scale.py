@@ -39,12 +39,12 @@ def charts(figures: Mapping[str, Any]) -> dict[str, str]:
 def table(sizes: Sequence[Mapping[str, Any]]) -> list[str]:
     """The lines of a table, a size a row."""
     heads = ["chunks", "facts"]
-    heads += [f"p50 / p95 ms, {name}" for name in _names_of(len(sizes[0]["search"]))]
+    heads += [f"{name}: p50 / p95 ms (chunks)" for name in _names_of(len(sizes[0]["search"]))]
     heads += ["least recall@10", "graph MiB", "words MiB", "memory MiB", "planning ms", "ingestion to the smallest"]
     rows = []
     for size in sizes:
         cells = [f"{size['chunks']:,}", f"{size['facts']:,}"]
-        cells += [f"{each['p50_ms']} / {each['p95_ms']}" for each in size["search"]]
+        cells += [f"{each['p50_ms']} / {each['p95_ms']} ({each['rows']:,})" for each in size["search"]]
         cells.append(f"{min(point['recall_at_10'] for point in size['recall']):.3f}")
         cells += [str(size["mib"].get(kind, 0)) for kind in ("graph of vectors", "index of words")]
         cells += [str(size["memory_mib"]), str(size["planning_ms"]), str(size.get("ingest_ratio", 1))]
@@ -53,7 +53,7 @@ def table(sizes: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def _names_of(count: int) -> list[str]:
-    return ["largest namespace", *(f"namespace {place}" for place in range(2, count)), "smallest"][:count]
+    return ["largest namespace", *(f"no. {place} asked" for place in range(2, count)), "smallest asked"][:count]
 
 
 _WIDTH, _HEIGHT, _MARGIN = 640, 400, 60

@@ -195,7 +195,7 @@ def test_what_grows_is_one_table_and_one_plot() -> None:
     made = results.pages([record("scale", {"sizes": [size(10_000, 5.0), size(1_000_000, 20.0)]})], "results")
     page = made[""]
     assert "## As the whole grows" in page
-    assert "| 1,000,000 | 2,000,000 | 20.0 / 40.0 | 0.995 | 4.0 | 2.0 | 300.0 | 4.5 | 0.9 |" in page
+    assert "| 1,000,000 | 2,000,000 | 20.0 / 40.0 (125,000) | 0.995 | 4.0 | 2.0 | 300.0 | 4.5 | 0.9 |" in page
     assert "| 1 | applies | 0.01 | 0.995 |" in page
     assert "(results/scale-search.svg)" in page
     drawn = ElementTree.fromstring(made["scale-search.svg"])
