@@ -29,6 +29,8 @@ def cell(value: Any) -> str:
     """A figure as it is shown: three digits of a fraction, nothing for none."""
     if isinstance(value, bool):
         return "yes" if value else "no"
+    if isinstance(value, Mapping):
+        return ", ".join(f"{_label(name)} {cell(each)}" for name, each in value.items())
     if isinstance(value, float):
         return str(int(value)) if value.is_integer() else f"{value:.3g}" if abs(value) < 1000 else f"{value:.0f}"
     return "" if value is None else str(value)
@@ -37,7 +39,7 @@ def cell(value: Any) -> str:
 def _nested(value: Any) -> list[str]:
     if isinstance(value, Mapping):
         return tables(value)
-    if not all(map(_is_group, value)):
+    if not all(isinstance(each, Mapping) for each in value):
         return [", ".join(map(cell, value)), ""]
     names = list(dict.fromkeys(name for each in value for name in each))
     return table(list(map(_label, names)), [[cell(each.get(name)) for name in names] for each in value])

@@ -135,12 +135,12 @@ class Admission:
         if self._under_way + self._resting >= max(self._bounds.most, _MOST_RESTING):
             calls_refused.inc()
             return True
-        is_new = not self._queue.is_overload(now)
-        queued = self._queued(now)
-        if self._under_way + (queued if is_new else 0) < self._most(now):
+        is_overload, queued = self._queue.is_overload(now), self._queued(now)
+        # In an overload what waits inside gRPC keeps work from beginning, and nobody from being let in for it.
+        if self._under_way + (0 if is_overload else queued) < self._most(now):
             return False
         if self._queue.refused(now):
-            if is_new:
+            if not is_overload:
                 self._limit.restart()
             self._refuse_who_waits()
         calls_refused.inc()
