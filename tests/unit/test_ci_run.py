@@ -75,6 +75,15 @@ def test_load_that_fails_is_tried_once_more(tree: Path) -> None:
         (tree / "made").unlink()
 
 
+@pytest.mark.parametrize("target", ["k8s-static", "k8s", "load", "images"])
+@pytest.mark.parametrize("ended", ["124", "137"])
+def test_what_the_clock_ends_is_left_out(tree: Path, target: str, ended: str) -> None:
+    """OP-4: it is no failure, and not tried again."""
+    status, made, said = run(tree, **{f"RC_{target.replace('-', '_')}": ended})
+    assert (status, made) == (0, ["test", *BESIDE])
+    assert f"left out: make {target} was not through when the time was" in said
+
+
 def test_what_the_machine_lacks_is_left_out(tree: Path) -> None:
     """OP-4: tools that cannot be built and a machine that cannot run images are no failure, and are said."""
     status, made, said = run(tree, RC_k8s_tools="2", RC_trial="1")
