@@ -249,7 +249,7 @@ CROSS JOIN LATERAL (
         LEFT JOIN sources AS of_system
             ON of_system.namespace = o.namespace AND of_system.system = o.source_system AND of_system.stream = ''
     WHERE evidence.namespace = e.namespace AND evidence.natural_key = e.natural_key AND NOT o.withdrawn
-        AND (o.restricting = '{}' OR e.restricting <> '{}' AND e.restricting <@ o.restricting)
+        AND seen_by_all_of(e.restricting, o.restricting)
 ) AS spoken
 WHERE e.namespace = $1 AND e.natural_key = ANY ($2::text[]) AND NOT e.placeholder
 ORDER BY e.natural_key COLLATE "C"
@@ -268,13 +268,13 @@ WHERE e.namespace = $1 AND e.natural_key = ANY ($2::text[]) AND NOT e.placeholde
         JOIN documents AS d ON d.namespace = l.namespace AND d.entity_key = l.target_key
         JOIN observations AS text ON text.namespace = $1 AND text.observation_id = d.observation_id
     WHERE l.namespace = $1 AND l.source_key = e.natural_key AND l.relation = 'DERIVED_FROM'
-        AND (text.restricting = '{}' OR e.restricting <> '{}' AND e.restricting <@ text.restricting)
+        AND seen_by_all_of(e.restricting, text.restricting)
         AND EXISTS (
             SELECT
             FROM link_evidence AS evidence JOIN observations AS o USING (namespace, observation_id)
             WHERE evidence.namespace = $1 AND evidence.source_key = l.source_key AND evidence.relation = l.relation
                 AND evidence.target_key = l.target_key
-                AND (o.restricting = '{}' OR e.restricting <> '{}' AND e.restricting <@ o.restricting))
+                AND seen_by_all_of(e.restricting, o.restricting))
         AND (mark.last_confirmed_at IS NULL OR mark.last_confirmed_at < d.recorded_at)
         AND extract(epoch FROM d.occurred_at) * 1000000 > (
             SELECT max((said.stamp ->> 0)::numeric) FROM jsonb_each(e.stamps) AS said (field, stamp)));
@@ -290,18 +290,18 @@ WHERE f.namespace = $1 AND f.fact_id = ANY ($2::text[]) AND NOT f.evidence_lost
         SELECT
         FROM fact_evidence AS any_of JOIN observations AS o USING (namespace, observation_id)
         WHERE any_of.namespace = $1 AND any_of.fact_id = f.fact_id
-            AND (o.restricting = '{}' OR f.restricting <> '{}' AND f.restricting <@ o.restricting))
+            AND seen_by_all_of(f.restricting, o.restricting))
     AND NOT EXISTS (
         SELECT
         FROM fact_evidence AS evidence JOIN observations AS o USING (namespace, observation_id)
         WHERE evidence.namespace = $1 AND evidence.fact_id = f.fact_id
-            AND (o.restricting = '{}' OR f.restricting <> '{}' AND f.restricting <@ o.restricting)
+            AND seen_by_all_of(f.restricting, o.restricting)
             AND NOT (o.external_id <> '' AND EXISTS (
             SELECT FROM observations AS later
             WHERE later.namespace = $1 AND later.source_system = o.source_system
                 AND later.source_stream = o.source_stream AND later.external_id = o.external_id AND later.revision <> ''
                 AND later.revision <> o.revision
-                AND (later.restricting = '{}' OR f.restricting <> '{}' AND f.restricting <@ later.restricting)
+                AND seen_by_all_of(f.restricting, later.restricting)
                 AND (later.occurred_at, later.observation_id COLLATE "C") > (o.occurred_at, o.observation_id)
                 AND (mark.last_confirmed_at IS NULL OR mark.last_confirmed_at < later.recorded_at))));
 

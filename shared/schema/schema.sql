@@ -102,6 +102,12 @@ CREATE FUNCTION visible(restricting text[], granted text[], sees_all boolean) RE
     RETURN sees_all OR restricting = '{}'::text[]
         OR (restricting && granted AND (restricting[1] <> '&' OR holds_of_each(restricting, granted)));
 
+-- Whether whoever sees a row with the labels `own` sees one with the labels `other`, too; neither has groups. What is told of the
+-- first may rest on the second only then (AC-6).
+CREATE FUNCTION seen_by_all_of(own text[], other text[]) RETURNS boolean
+    LANGUAGE sql IMMUTABLE PARALLEL SAFE
+    RETURN other = '{}'::text[] OR own <> '{}'::text[] AND own <@ other;
+
 -- The labels of a fact that is seen only where its ends and some evidence are (AC-6): its own, where whoever holds one of these
 -- may see the others; else groups, each once, sorted, and none that another group implies. So equal conditions are equal arrays.
 CREATE FUNCTION labels_of_all(own text[], subject text[], object text[], evidence text[]) RETURNS text[]
@@ -734,8 +740,7 @@ BEGIN
     UPDATE passages AS p SET restricting = shown.restricting
     FROM (
         SELECT fact.namespace, fact.fact_id, CASE
-            WHEN (subject = '{}' OR own <> '{}' AND own <@ subject) AND (object = '{}' OR own <> '{}' AND own <@ object)
-                AND evidence = '{}'
+            WHEN seen_by_all_of(own, subject) AND seen_by_all_of(own, object) AND evidence = '{}'
             THEN own ELSE labels_of_all(own, subject, object, evidence) END AS restricting
         FROM (
             SELECT f.namespace, f.fact_id, f.restricting AS own,
@@ -749,7 +754,7 @@ BEGIN
                 CASE WHEN EXISTS (
                     SELECT FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
                     WHERE fe.namespace = f.namespace AND fe.fact_id = f.fact_id
-                      AND (o.restricting = '{}' OR f.restricting <> '{}' AND f.restricting <@ o.restricting))
+                      AND seen_by_all_of(f.restricting, o.restricting))
                 THEN '{}' ELSE ARRAY(
                     SELECT DISTINCT label COLLATE "C"
                     FROM fact_evidence AS fe JOIN observations AS o USING (namespace, observation_id)
