@@ -31,7 +31,7 @@ from shared.settings import ServerSettings
 
 _log = logging.getLogger(__name__)
 
-# Each takes some 10 KB until it is refused, of which thousands are in a second.
+# Calls that gRPC keeps until they are handed over. Each takes some 10 KB, and thousands are refused in a second.
 _MOST_PENDING = 10_000
 
 

@@ -19,7 +19,7 @@ from shared.interceptors.standing_queue import StandingQueue
 from shared.resting import counted_by
 from shared.telemetry import calls_refused
 
-QUEUE, RETRY_AFTER_S = "calls", 0.5
+_RETRY_AFTER_S = 0.5
 # Calls that wait for what others do take memory and nothing else.
 _MOST_RESTING = 512
 _LEAST_CALLS = 64
@@ -92,7 +92,7 @@ class Admission:
         self._backlog = backlog
         self._clock = clock
         self._limit = AdaptiveLimit(bounds.fewest, bounds.places)
-        self._queue = StandingQueue(bounds.most, RETRY_AFTER_S)
+        self._queue = StandingQueue(bounds.most, _RETRY_AFTER_S)
         self._waiting: deque[asyncio.Future[None]] = deque()
         self._working = self._resting = 0
         self._holding: asyncio.Task[None] | None = None
@@ -107,7 +107,7 @@ class Admission:
             yield
             return
         if self.refuses():
-            raise QueueFull(queue=QUEUE, retry_after_s=RETRY_AFTER_S)
+            raise refusal()
         await self._until_placed()
         place, crowd = _Place(self, self._clock()), self._working
         try:
@@ -131,9 +131,13 @@ class Admission:
 
     def refuses(self) -> bool:
         """Whether a call that comes now is one too many. It counts as refused then."""
-        now = self._clock()
-        if self._under_way + self._resting >= max(self._bounds.most, _MOST_RESTING):
+        is_refused = self._is_too_many(self._clock())
+        if is_refused:
             calls_refused.inc()
+        return is_refused
+
+    def _is_too_many(self, now: float) -> bool:
+        if self._under_way + self._resting >= max(self._bounds.most, _MOST_RESTING):
             return True
         is_overload, queued = self._queue.is_overload(now), self._queued(now)
         # In an overload what waits inside gRPC keeps work from beginning, and nobody from being let in for it.
@@ -143,7 +147,6 @@ class Admission:
             if not is_overload:
                 self._limit.restart()
             self._refuse_who_waits()
-        calls_refused.inc()
         return True
 
     async def _until_placed(self) -> None:
@@ -181,7 +184,7 @@ class Admission:
             waiter = self._waiting.pop()
             if not waiter.done():
                 calls_refused.inc()
-                waiter.set_exception(QueueFull(queue=QUEUE, retry_after_s=RETRY_AFTER_S))
+                waiter.set_exception(refusal())
 
     @property
     def _under_way(self) -> int:
@@ -241,3 +244,8 @@ class Admission:
             self._free_until = now + _LONGEST_HOLD_S
         self._holding = None
         self._give_places()
+
+
+def refusal() -> QueueFull:
+    """What a call that is one too many ends with."""
+    return QueueFull(queue="calls", retry_after_s=_RETRY_AFTER_S)

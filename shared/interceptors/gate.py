@@ -7,8 +7,7 @@ import time
 import grpc
 import grpc.aio
 
-from shared.errors import QueueFull
-from shared.interceptors.admission import QUEUE, RETRY_AFTER_S, Admission
+from shared.interceptors.admission import Admission, refusal
 from shared.interceptors.backlog import Backlog
 from shared.interceptors.errors import status_of
 from shared.telemetry import call_duration_s, call_errors
@@ -28,7 +27,7 @@ class Gate:
     def __init__(self, admission: Admission, backlog: Backlog) -> None:
         self._admission = admission
         self._backlog = backlog
-        error = QueueFull(queue=QUEUE, retry_after_s=RETRY_AFTER_S)
+        error = refusal()
         self._reason = error.reason
         self._status = status_of(error)
         self._refusals: dict[str, grpc.RpcMethodHandler] = {}
