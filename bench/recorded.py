@@ -3,8 +3,8 @@
 usage: python -m bench.recorded FILE [--figures JSON] MODULE [ARGUMENT…]
 
 Runs `python -m MODULE ARGUMENT…`, and writes to FILE one JSON object: `bench`, `command`, `date`, `machine`,
-`load_average` (before and after), `seconds`, and `figures`: the last line that it printed, or what is in the file JSON
-that it wrote. Where it fails, what it printed is shown, and FILE is not touched. `python -m bench.results` makes a page
+`load_average` (before and after), `seconds`, and `figures`: the last line that it printed, `{"runs": […]}` where each of
+several lines is an object, or what is in the file JSON that it wrote. Where it fails, what it printed is shown, and FILE is not touched. `python -m bench.results` makes a page
 of such files.
 
     python -m bench.recorded docs/results/search_speed.json bench.search_speed DIR --json
@@ -71,7 +71,8 @@ def _value(path: str, name: str) -> str:
 
 
 def _figures(text: str) -> Any:
-    for candidate in (text, (text.strip().splitlines() or [""])[-1]):
+    lines = text.strip().splitlines() or [""]
+    for candidate in (text, f'{{"runs": [{",".join(lines)}]}}', lines[-1]):
         try:
             return json.loads(candidate)
         except ValueError:

@@ -49,6 +49,11 @@ SECTIONS = {
         "The mixed profile at 80 % of what is kept up with; then ten times the searches that can be answered.",
     ),
     "crash": ("Processes that die", "By SIGKILL, at each step of the write path, while clients go on."),
+    "failing": ("A Postgres that fails", "Killed, cut off, and with its disk full, while clients go on."),
+    "network": (
+        "A network that fails",
+        "Cut and slowed, in turns, between each two of clients, services, embedder and Postgres, while clients go on.",
+    ),
 }
 """Title and what is said of each benchmark that is known, in the order of the page."""
 _OWN_PAGES = {"peers": results_peers, "scale": results_scale, "load": results_load}

@@ -158,6 +158,13 @@ def test_what_a_benchmark_prints_is_kept_with_its_circumstances(
     assert found["load_average"].keys() == {"before", "after"}
 
 
+def test_each_line_is_a_run_where_all_are_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """OP-5: nothing that was printed is dropped without a word."""
+    (tmp_path / "telling.py").write_text("for kind in 'ab': print('{\"fault\": \"%s\"}' % kind)")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    assert recorded("telling", [])["figures"] == {"runs": [{"fault": "a"}, {"fault": "b"}]}
+
+
 def test_a_benchmark_that_fails_leaves_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """OP-5: neither a failure nor a table is taken for figures."""
     (tmp_path / "failing.py").write_text("raise SystemExit(3)")
