@@ -25,10 +25,6 @@ class Request(Generic[ResultT]):
     queued_at: float
     done: asyncio.Future[list[ResultT | Exception]]
 
-    def is_waited_for(self, now: float) -> bool:
-        """Says whether its caller is there and in time. Any thread may ask."""
-        return not self.done.done() and (self.deadline is None or now < self.deadline)
-
     def is_wanted(self, now: float) -> bool:
         """Says whether it is still waited for; fails it when its deadline has passed."""
         if not self.done.done() and self.deadline is not None and now >= self.deadline:

@@ -3,10 +3,9 @@
 import asyncio
 import logging
 import time
-from collections.abc import Callable, Hashable, Iterable, Sequence
-from concurrent.futures import Executor, Future
+from collections.abc import Callable, Hashable, Sequence
+from concurrent.futures import Executor
 from dataclasses import dataclass
-from threading import Lock
 from typing import Any, Generic
 
 from services.embedder.batch_queue import BatchQueue
@@ -50,24 +49,7 @@ class _Batch(Generic[WorkT, ResultT]):
     """Items that run together; `prepared` where that is done while another batch is run."""
 
     items: list[Item[WorkT, ResultT]]
-    prepared: Future[Any] | None = None
-
-    def is_ready(self, now: float) -> bool:
-        """Whether it is prepared, and of nothing but what is still waited for."""
-        done = self.prepared is not None and self.prepared.done() and self.prepared.exception() is None
-        return done and all(item.request.is_waited_for(now) for item in self.items)
-
-
-@dataclass(slots=True, eq=False)
-class _Run(Generic[WorkT, ResultT]):
-    """Items that a thread runs."""
-
-    items: list[Item[WorkT, ResultT]]
-    results: Future[Sequence[ResultT | Exception]]
-    began: float
-    ended: float = 0.0
-    following: "_Run[WorkT, ResultT] | None" = None
-    """What the thread has taken for itself when it was done."""
+    prepared: asyncio.Future[Any] | None = None
 
 
 class Batcher(Generic[WorkT, ResultT]):
@@ -75,8 +57,7 @@ class Batcher(Generic[WorkT, ResultT]):
 
     `run` takes what `prepare` makes of a batch's work. Up to `parallel_runs` batches run at once; where that is more
     than one, one of them is for urgent work alone. Urgent work goes before the rest, callers take turns, and work whose
-    caller has gone or whose deadline has passed is never run. A full batch is prepared while another is run, and the
-    thread that is done first takes it without waiting for the event loop, which may be busy for milliseconds. When a
+    caller has gone or whose deadline has passed is never run. A full batch is prepared while another is run. When a
     batch fails, its items are run again one by one, so that only those that cannot be done fail.
     """
 
@@ -104,9 +85,7 @@ class Batcher(Generic[WorkT, ResultT]):
         self._room = QueueRoom(queue_tokens)
         self._pace = Pace(batch_tokens, queries_wait=not apart)
         self._preparer = executor(f"{name}-preparer", yields=apart)
-        # Given away by the event loop and by the threads that run batches, so it is taken under the lock.
         self._ahead: _Batch[WorkT, ResultT] | None = None
-        self._lock = Lock()
         # The one for urgent work first: it is the first to be given some.
         self._runners = [_Runner(executor(f"{name}-urgent"), True)] if apart else []
         self._runners += [_Runner(executor(f"{name}-model", yields=apart), False) for _ in range(self._patient_runs)]
@@ -204,10 +183,9 @@ class Batcher(Generic[WorkT, ResultT]):
         return batch
 
     def _taken(self, *, urgent: bool) -> _Batch[WorkT, ResultT] | None:
-        with self._lock:
-            if self._ahead and not urgent:
-                batch, self._ahead = self._ahead, None
-                return batch
+        if self._ahead and not urgent:
+            batch, self._ahead = self._ahead, None
+            return batch
         tokens = self._batch_tokens if urgent else self._pace.patient_tokens(self._clock())
         items = self._queue.take(self._wanted_now(), tokens, urgent=urgent)
         return _Batch(items) if items else None
@@ -219,7 +197,8 @@ class Batcher(Generic[WorkT, ResultT]):
             return
         batch = self._taken(urgent=False)
         if batch:
-            batch.prepared = self._preparer.submit(self._prepare, [item.work for item in batch.items])
+            work = [item.work for item in batch.items]
+            batch.prepared = asyncio.get_running_loop().run_in_executor(self._preparer, self._prepare, work)
             self._ahead = batch
 
     def _wanted_now(self) -> Callable[[Item[WorkT, ResultT]], bool]:
@@ -227,57 +206,26 @@ class Batcher(Generic[WorkT, ResultT]):
         return lambda item: item.request.is_wanted(now)
 
     async def _work(self, runner: _Runner, batch: _Batch[WorkT, ResultT]) -> None:
-        """Has a thread run a batch; answers for it, and for those that it goes on with by itself."""
         prepared = await _outcome(batch.prepared) if batch.prepared else None
         items = list(filter(self._wanted_now(), batch.items))
         if len(items) < len(batch.items):
             prepared = None  # it is made of what nobody waits for, too
-        if not items:
-            self._comes_free(runner)
-            return
-        run: _Run[WorkT, ResultT] | None = self._begin(runner, items, prepared)
-        self._begun(items)
-        while run:
-            results = await asyncio.wrap_future(run.results)
-            self._measure(run)
-            if run.following:
-                self._queue.begins(urgent=False)
-                self._begun(run.following.items)
-                self._look_ahead()
-            else:
-                self._comes_free(runner)
-            for item, result in zip(run.items, results, strict=True):
-                item.request.answer(item.index, result)
-            run = run.following
-
-    def _begin(self, runner: _Runner, items: list[Item[WorkT, ResultT]], prepared: Any) -> _Run[WorkT, ResultT]:
-        """Gives a thread its next batch. Called by the event loop, and by the thread itself."""
-        results = runner.thread.submit(self._run_or_split, [item.work for item in items], prepared)
-        run = _Run(items, results, self._clock())
-        results.add_done_callback(lambda _: self._follow(runner, run))
-        return run
-
-    def _follow(self, runner: _Runner, run: _Run[WorkT, ResultT]) -> None:
-        """Takes what is prepared, where it can be run as it is. Called by the thread that is done."""
-        run.ended = now = self._clock()
-        with self._lock:
-            batch = self._ahead
-            is_next = not (runner.urgent_alone or self._queue.urgent_is_next(patient_is_ready=True))
-            if not (batch and self.is_running and is_next and batch.is_ready(now)):
-                return
-            self._ahead = None
-        assert batch.prepared is not None
-        run.following = self._begin(runner, batch.items, batch.prepared.result())
-
-    def _comes_free(self, runner: _Runner) -> None:
+        results = await self._results(runner, items, prepared) if items else []
         self._idle.insert(0 if runner.urgent_alone else len(self._idle), runner)
         self._dispatch()
+        for item, result in zip(items, results, strict=True):
+            item.request.answer(item.index, result)
 
-    def _begun(self, items: Iterable[Item[WorkT, ResultT]]) -> None:
-        """Takes items out of what waits. Of who has gone meanwhile nothing waits any more."""
+    async def _results(
+        self, runner: _Runner, items: list[Item[WorkT, ResultT]], prepared: Any
+    ) -> Sequence[ResultT | Exception]:
         for item in items:
-            if not item.request.done.done():
-                self._leaves(item.request, item.tokens)
+            self._leaves(item.request, item.tokens)
+        started, work = self._clock(), [item.work for item in items]
+        loop = asyncio.get_running_loop()
+        results = await loop.run_in_executor(runner.thread, self._run_or_split, work, prepared)
+        self._measure(items, started, self._clock() - started)
+        return results
 
     def _run_or_split(self, work: list[WorkT], prepared: Any = None) -> Sequence[ResultT | Exception]:
         """Runs a batch; when it fails, each piece alone. Called in a runner's thread."""
@@ -306,10 +254,10 @@ class Batcher(Generic[WorkT, ResultT]):
         self._waiting.discard(request.done)
         self._leaves(request, request.queued_tokens)
 
-    def _measure(self, run: _Run[WorkT, ResultT]) -> None:
-        tokens, ran_s = sum(item.tokens for item in run.items), run.ended - run.began
-        self._pace.ran(tokens, ran_s, urgent=run.items[0].urgent)
-        waited_s = run.began - min(item.request.queued_at for item in run.items)
+    def _measure(self, items: list[Item[WorkT, ResultT]], started: float, ran_s: float) -> None:
+        tokens = sum(item.tokens for item in items)
+        self._pace.ran(tokens, ran_s, urgent=items[0].urgent)
+        waited_s = started - min(item.request.queued_at for item in items)
         self._on_batch(BatchRun(tokens / self._batch_tokens, waited_s, ran_s, self._room.total))
 
     def _expected_s(self, tokens: int) -> float:
@@ -319,9 +267,9 @@ class Batcher(Generic[WorkT, ResultT]):
         return min(max(expected_s, _RETRY_AFTER_S_MIN), _RETRY_AFTER_S_MAX)
 
 
-async def _outcome(prepared: Future[Any]) -> Any:
+async def _outcome(prepared: asyncio.Future[Any]) -> Any:
     """Returns what was prepared; None where that failed: it fails again where pieces are told apart."""
     try:
-        return await asyncio.wrap_future(prepared)
+        return await prepared
     except Exception:
         return None

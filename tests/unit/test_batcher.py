@@ -176,7 +176,6 @@ async def test_closing_finishes_the_batch_in_hand_and_lets_the_others_go(gate):
     await gate.has_entered()
     waiting = await submitted(batcher, ["waiting"])
     closing = asyncio.create_task(batcher.close())
-    await asyncio.sleep(0)  # it has begun
     gate.open()
     await closing
     assert await running == ["done running"]

@@ -243,22 +243,6 @@ def test_a_full_batch_is_prepared_while_another_is_run():
     assert world.runs[1].began == world.runs[0].ended
 
 
-def test_a_thread_goes_on_with_what_is_prepared_while_the_event_loop_is_busy():
-    """EM-2: what computes waits for nothing that only tells of what was computed."""
-    world = World(100, parallel_runs=1)
-    simulated(_told_slowly(world))
-    assert [len(run.pieces) for run in world.runs] == [10, 10, 5]
-    assert world.runs[1].began == world.runs[0].ended
-
-
-async def _told_slowly(world):
-    loop = asyncio.get_running_loop()
-    slowly, call_soon = 0.05, loop.call_soon_threadsafe
-    # Whatever threads tell the loop is heard late.
-    loop.call_soon_threadsafe = lambda *told, **options: call_soon(lambda: loop.call_later(slowly, *told, **options))
-    await world._live([Ask(at=0, sizes=(10,) * 25)])
-
-
 def test_a_query_overtakes_what_is_prepared():
     """EM-2: what is prepared is run after it, and is not prepared again."""
     query = Ask(at=0.01, sizes=(10,), urgent=True)
