@@ -49,10 +49,14 @@ SECTIONS = {
         "The mixed profile at 80 % of what is kept up with; then ten times the searches that can be answered.",
     ),
     "crash": ("Processes that die", "By SIGKILL, at each step of the write path, while clients go on."),
-    "failing": ("A Postgres that fails", "Killed, cut off, and with its disk full, while clients go on."),
+    "failing": (
+        "A Postgres that fails",
+        "Killed, cut off, and with its disk full, while clients go on. `late`: calls answered after their deadline; "
+        "`ended`: services that did not outlive it; `seen`: how often the fault was seen to act.",
+    ),
     "network": (
         "A network that fails",
-        "Cut and slowed, in turns, between each two of clients, services, embedder and Postgres, while clients go on.",
+        "The way from the services to Postgres, to the embedder or to clients cut and slowed, while clients go on.",
     ),
 }
 """Title and what is said of each benchmark that is known, in the order of the page."""

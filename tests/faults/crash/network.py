@@ -100,6 +100,7 @@ FAULTS: tuple[tuple[Callable[[Place, str, int, float, int], Weathered], str], ..
     (cut, "embedder"),
     (cut, "client"),
     (slowed, "database"),
+    (slowed, "embedder"),
     (slowed, "client"),
 )
 
