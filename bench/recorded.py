@@ -4,7 +4,7 @@ usage: python -m bench.recorded FILE [--figures JSON] MODULE [ARGUMENT…]
 
 Runs `python -m MODULE ARGUMENT…`, and writes to FILE one JSON object: `bench`, `command`, `date`, `machine`,
 `load_average` (before and after), `seconds`, and `figures`: the last line that it printed, `{"runs": […]}` where each
-of several lines is an object, or what is in the file JSON that it wrote. Where it fails, what it printed is shown, and
+of several lines is JSON, or what is in the file JSON that it wrote. Where it fails, what it printed is shown, and
 FILE is not touched. `python -m bench.results` makes a page of such files.
 
     python -m bench.recorded docs/results/search_speed.json bench.search_speed DIR --json

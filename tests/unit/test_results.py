@@ -158,7 +158,7 @@ def test_what_a_benchmark_prints_is_kept_with_its_circumstances(
     assert found["load_average"].keys() == {"before", "after"}
 
 
-def test_each_line_is_a_run_where_all_are_objects(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_each_line_is_a_run_where_all_are_json(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """OP-5: nothing that was printed is dropped without a word."""
     (tmp_path / "telling.py").write_text("for kind in 'ab': print('{\"fault\": \"%s\"}' % kind)")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))

@@ -20,8 +20,6 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import asyncpg
-
 from shared.embedded_postgres import EmbeddedPostgres, start
 from tests.conftest import execute
 from tests.faults.crash.failing import tell
@@ -81,10 +79,10 @@ def slowed(place: Place, end: str, times: int, seconds: float, seed: int) -> Wea
 
     def fault() -> None:
         nonlocal seen
-        before_s = _passage_s(place)
+        before_s = cable.passage_s(_SLOW_BYTES)
         with cable.slowed() as how:
             print(f"slowed by {how}", file=sys.stderr)
-            seen += end != "database" or _passage_s(place) > 2 * before_s
+            seen += cable.passage_s(_SLOW_BYTES) > 2 * before_s
             time.sleep(seconds)
 
     with loaded(place.system, seed=seed, token=_TOKEN) as load:
@@ -161,19 +159,6 @@ def _system(folder: Path, cables: Mapping[str, Cable], postgres: EmbeddedPostgre
             "client": cables["client"].far,
         },
     )
-
-
-def _passage_s(place: Place) -> float:
-    """How long some bytes take from Postgres to the services."""
-
-    async def fetch() -> float:
-        connection = await asyncpg.connect(place.system.dsn, timeout=60)
-        began = time.monotonic()
-        await connection.fetchval(f"SELECT repeat('x', {_SLOW_BYTES})")
-        await connection.close()
-        return time.monotonic() - began
-
-    return inside(place.cables["database"].near, lambda: asyncio.run(fetch()))
 
 
 def main() -> None:

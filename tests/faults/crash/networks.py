@@ -5,6 +5,7 @@ import shutil
 import socket
 import subprocess
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,6 +21,7 @@ _NETWORK = "198.18"
 _Shape: TypeAlias = tuple[str, ...]
 _DELAY: _Shape = ("netem", "delay", "150ms", "50ms", "loss", "5%")
 _FEW_BYTES: _Shape = ("tbf", "rate", "400kbit", "burst", "6000", "latency", "400ms")
+_LONGEST_PASSAGE_S = 60.0
 
 
 @dataclass(frozen=True)
@@ -67,6 +69,29 @@ class Cable:
                 return probe.connect_ex((self.far_address, port)) == 0
 
         return inside(self.near, connect)
+
+    def passage_s(self, size: int) -> float:
+        """How long so many bytes take from the far end to the near one, the connection included."""
+
+        def send() -> None:
+            with listening.accept()[0] as sending:
+                sending.sendall(bytes(size))
+
+        def receive() -> float:
+            began = time.monotonic()
+            with socket.create_connection(address, timeout=_LONGEST_PASSAGE_S) as receiving:
+                while receiving.recv(65_536):
+                    pass
+            return time.monotonic() - began
+
+        with inside(self.far, lambda: socket.create_server((self.far_address, 0))) as listening:
+            address = listening.getsockname()
+            listening.settimeout(_LONGEST_PASSAGE_S)
+            sender = threading.Thread(target=send)
+            sender.start()
+            took_s = inside(self.near, receive)
+            sender.join()
+        return took_s
 
 
 @contextmanager
